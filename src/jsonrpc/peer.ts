@@ -1,0 +1,549 @@
+import { McpError, RpcError, TimeoutError, toError } from './error.ts';
+import {
+  classify,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  isJsonObject,
+  type JsonObject,
+  type JsonRpcErrorResponse,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  type JsonRpcRequest,
+  type JsonRpcResult,
+  METHOD_NOT_FOUND,
+  type RequestId,
+} from './message.ts';
+
+/** The default deadline of a call: 60 s. */
+export const DEFAULT_TIMEOUT_MS = 60_000;
+/** The default hard maximum of a call whose deadline progress may move: 10 min. */
+export const DEFAULT_MAX_TIMEOUT_MS = 600_000;
+/** How many inbound requests may run at once by default. */
+export const DEFAULT_MAX_INBOUND = 4096;
+
+/** What travels beside a message: the channel may map it to its own envelope, or ignore it. */
+export interface SendOptions {
+  /** Metadata for channels that have a header layer. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A request from the other side that is being worked on. */
+export interface InboundRequest {
+  readonly id: RequestId;
+  /** Aborted when the request is cancelled or the peer closes: nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Names a call that is given up, for {@link PeerOptions.onAbandon}. */
+export interface AbandonedCall {
+  readonly id: RequestId;
+  readonly method: string;
+  /** `TIMEOUT` or `ABORTED`: what the caller is told. */
+  readonly reason: McpError;
+}
+
+export interface PeerOptions {
+  /** Who is at the other end, for error messages. */
+  name: string;
+  /** Hands a message to the channel. A promise means: not yet flushed, or not yet answered; its rejection fails the call. */
+  send(message: JsonRpcMessage, options?: SendOptions): void | Promise<void>;
+  /** Answers a request: returns the result, or throws ({@link RpcError} travels as it is). Absent: -32601 for all. */
+  onRequest?(request: JsonRpcRequest, inbound: InboundRequest): JsonObject | Promise<JsonObject>;
+  onNotification?(notification: JsonRpcNotification): void;
+  /** Called when a call is given up, so that the other side can be told in the way its protocol has. */
+  onAbandon?(call: AbandonedCall): void;
+  /** Gets an array of messages. Absent: reported to `onError`. */
+  onBatch?(items: readonly unknown[]): void;
+  /** Gets a value that is no message and settles no call, with the id where one can be read. Absent: reported to `onError`. */
+  onInvalid?(reason: string, id: RequestId | undefined): void;
+  /** Hears of everything that no caller can be told. Never throws. */
+  onError(error: McpError): void;
+  /** How many inbound requests may run at once; one more is answered with an error. Default 4096. */
+  maxInbound?: number;
+}
+
+export interface CallOptions extends SendOptions {
+  /** Gives the call up. The promise rejects with code `ABORTED`, its `cause` the signal's reason. */
+  signal?: AbortSignal;
+  /** The deadline in milliseconds. Default 60000; `Infinity` means none. */
+  timeoutMs?: number;
+  /** Whether progress starts the deadline anew. Default false. */
+  resetOnProgress?: boolean;
+  /** The deadline that progress cannot move, in milliseconds. Default 600000, or `timeoutMs` where that is longer. */
+  maxTimeoutMs?: number;
+  /** Gets the params of each progress notification handed to {@link Peer.progress} for this call. */
+  onProgress?: (params: JsonObject) => void;
+  /** The id to use, from {@link Peer.nextId}. Default: the next one. */
+  id?: RequestId;
+}
+
+interface PendingCall {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly timeoutMs: number;
+  readonly hardDeadline: number;
+  readonly resetOnProgress: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: ((params: JsonObject) => void) | undefined;
+  readonly resolve: (result: JsonObject) => void;
+  readonly reject: (error: Error) => void;
+  deadline: number;
+}
+
+/** Answers to this many given-up calls are recognised as late; an answer to an older one is reported as unknown. */
+const REMEMBERED_ABANDONED = 1024;
+/** Deadlines are looked at this often at most, in milliseconds, however many there are. */
+const SWEEP_STEP_MS = 5;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Correlates requests and responses over any duplex channel: what it sends goes to `send`, what arrives is handed to
+ * {@link Peer.receive}. It knows JSON-RPC 2.0 and nothing of the methods that are called.
+ *
+ * What arrives is handled in order and synchronously, so a notification that was sent before a response has been
+ * delivered when that response resolves.
+ */
+export class Peer {
+  readonly #options: PeerOptions;
+  readonly #pending = new Map<RequestId, PendingCall>();
+  readonly #inbound = new Map<RequestId, Inbound>();
+  readonly #abandoned = new Set<RequestId>();
+  // One listener a signal, however many calls share it.
+  readonly #signals = new Map<AbortSignal, { calls: Set<PendingCall>; listener: () => void }>();
+  #nextId = 1;
+  #closed: McpError | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(options: PeerOptions) {
+    this.#options = options;
+  }
+
+  /** Why this peer is closed; undefined while it is open. */
+  get closed(): McpError | undefined {
+    return this.#closed;
+  }
+
+  /** How many of our calls wait for an answer. */
+  get pendingCalls(): number {
+    return this.#pending.size;
+  }
+
+  /** How many requests of the other side are being worked on. */
+  get inboundRequests(): number {
+    return this.#inbound.size;
+  }
+
+  /** Reserves an id, for a request that must carry it in its own params. */
+  nextId(): number {
+    return this.#nextId++;
+  }
+
+  /**
+   * Sends a request and waits for its result.
+   *
+   * @throws RpcError when the peer answers with an error.
+   * @throws TimeoutError when the deadline passes.
+   * @throws McpError `ABORTED` when the signal is aborted, `CLOSED` or the channel's own error when the channel ends.
+   */
+  call(method: string, params: JsonObject | undefined, options: CallOptions = {}): Promise<JsonObject> {
+    if (this.#closed) return Promise.reject(this.#closed);
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a positive number of milliseconds');
+    if (signal?.aborted) return Promise.reject(abortedError(method, this.#options.name, signal));
+    return new Promise((resolve, reject) => {
+      const now = performance.now();
+      const hardDeadline = now + (options.maxTimeoutMs ?? Math.max(DEFAULT_MAX_TIMEOUT_MS, timeoutMs));
+      const call: PendingCall = {
+        id: options.id ?? this.#nextId++,
+        method,
+        timeoutMs,
+        hardDeadline,
+        resetOnProgress: options.resetOnProgress ?? false,
+        signal,
+        onProgress: options.onProgress,
+        resolve,
+        reject,
+        deadline: Math.min(now + timeoutMs, hardDeadline),
+      };
+      this.#pending.set(call.id, call);
+      if (signal) this.#watch(signal, call);
+      this.#armTimer(call.deadline, now);
+      this.#sendRequest(call, params, options);
+    });
+  }
+
+  /** Sends a notification. A returned promise resolves when the channel has room again. */
+  notify(method: string, params?: JsonObject, options?: SendOptions): void | Promise<void> {
+    if (this.#closed) return Promise.reject(this.#closed);
+    const message: JsonRpcNotification = { jsonrpc: '2.0', method };
+    if (params !== undefined) message.params = params;
+    return this.#options.send(message, options);
+  }
+
+  /** Takes one parsed value from the channel. Never throws. */
+  receive(value: unknown): void {
+    if (this.#closed) return;
+    const classified = classify(value);
+    switch (classified.kind) {
+      case 'request':
+        this.#onRequest(classified.message);
+        return;
+      case 'notification':
+        this.#onNotification(classified.message);
+        return;
+      case 'result':
+        this.#onResult(classified.message);
+        return;
+      case 'error':
+        this.#onErrorResponse(classified.message);
+        return;
+      case 'batch':
+        if (this.#options.onBatch) this.#options.onBatch(classified.items);
+        else
+          this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent a batch, which is not allowed here`);
+        return;
+      case 'invalid':
+        this.#onInvalid(value, classified.reason, classified.id);
+    }
+  }
+
+  /**
+   * Delivers progress to the call it belongs to.
+   *
+   * @returns false when no pending call has this id.
+   */
+  progress(id: unknown, params: JsonObject): boolean {
+    const call = this.#pending.get(id as RequestId);
+    if (call === undefined) return false;
+    if (call.resetOnProgress) {
+      call.deadline = Math.min(performance.now() + call.timeoutMs, call.hardDeadline);
+    }
+    if (call.onProgress) {
+      try {
+        call.onProgress(params);
+      } catch (cause) {
+        this.#reportHandler(`onProgress of "${call.method}"`, cause);
+      }
+    }
+    return true;
+  }
+
+  /** Fails one pending call: its channel broke, while others may live. */
+  fail(id: RequestId, error: Error): void {
+    const call = this.#pending.get(id);
+    if (!call) return;
+    this.#settle(call);
+    call.reject(error);
+  }
+
+  /** Aborts the inbound request with this id; no answer will be sent for it. False when there is none. */
+  cancelInbound(id: unknown, reason: string): boolean {
+    const inbound = this.#inbound.get(id as RequestId);
+    if (!inbound) return false;
+    this.#inbound.delete(inbound.id);
+    inbound.abort(new McpError('ABORTED', reason));
+    return true;
+  }
+
+  /** Ends everything at once: pending calls reject with `reason`, inbound requests are aborted. Idempotent. */
+  close(reason?: McpError): void {
+    if (this.#closed) return;
+    const error = reason ?? new McpError('CLOSED', `The connection to "${this.#options.name}" is closed`);
+    this.#closed = error;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const [signal, { listener }] of this.#signals) signal.removeEventListener('abort', listener);
+    this.#signals.clear();
+    const calls = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const call of calls) call.reject(error);
+    const inbound = [...this.#inbound.values()];
+    this.#inbound.clear();
+    for (const request of inbound) request.abort(error);
+  }
+
+  #sendRequest(call: PendingCall, params: JsonObject | undefined, options: SendOptions): void {
+    const request: JsonRpcRequest = { jsonrpc: '2.0', id: call.id, method: call.method };
+    if (params !== undefined) request.params = params;
+    try {
+      const sent = this.#options.send(request, options);
+      if (sent) sent.catch((error) => this.fail(call.id, toError(error)));
+    } catch (error) {
+      this.fail(call.id, toError(error));
+    }
+  }
+
+  #onResult(message: JsonRpcResult): void {
+    const call = this.#pending.get(message.id);
+    if (!call) {
+      this.#onUnknownResponse(message.id);
+      return;
+    }
+    this.#settle(call);
+    call.resolve(message.result);
+  }
+
+  #onErrorResponse({ id, error }: JsonRpcErrorResponse): void {
+    const { code, message, data } = error;
+    if (id === undefined || id === null) {
+      this.#options.onError(
+        new RpcError(code, `"${this.#options.name}" could not read a message: ${message}`, data),
+      );
+      return;
+    }
+    const call = this.#pending.get(id);
+    if (!call) {
+      this.#onUnknownResponse(id);
+      return;
+    }
+    this.#settle(call);
+    call.reject(new RpcError(code, message, data));
+  }
+
+  #onUnknownResponse(id: RequestId): void {
+    if (this.#abandoned.delete(id)) return;
+    this.#report(
+      'UNKNOWN_RESPONSE',
+      `"${this.#options.name}" answered a request that is not pending: id ${JSON.stringify(id)}`,
+    );
+  }
+
+  #onInvalid(value: unknown, reason: string, id: RequestId | undefined): void {
+    const call =
+      id !== undefined && isJsonObject(value) && !('method' in value) ? this.#pending.get(id) : undefined;
+    if (call) {
+      // A malformed answer is still the answer: waiting for the deadline would only hide it.
+      this.#settle(call);
+      call.reject(
+        new McpError(
+          'INVALID_MESSAGE',
+          `"${this.#options.name}" answered "${call.method}" with no valid message: ${reason}`,
+        ),
+      );
+    } else if (this.#options.onInvalid) {
+      this.#options.onInvalid(reason, id);
+    } else {
+      this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent what is no message: ${reason}`);
+    }
+  }
+
+  #onNotification(notification: JsonRpcNotification): void {
+    try {
+      this.#options.onNotification?.(notification);
+    } catch (cause) {
+      this.#reportHandler(`the handler of "${notification.method}"`, cause);
+    }
+  }
+
+  #onRequest(request: JsonRpcRequest): void {
+    const { id, method } = request;
+    const handler = this.#options.onRequest;
+    if (!handler) {
+      this.#respond({
+        jsonrpc: '2.0',
+        id,
+        error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` },
+      });
+      return;
+    }
+    if (this.#inbound.has(id)) {
+      // Without an id: an answer with it would pass for the answer to the request that is still running.
+      const message = `Request id ${JSON.stringify(id)} is already in use`;
+      this.#respond({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message } });
+      return;
+    }
+    if (this.#inbound.size >= (this.#options.maxInbound ?? DEFAULT_MAX_INBOUND)) {
+      const message = `Too many requests at once: ${this.#inbound.size} are running`;
+      this.#respond({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message } });
+      return;
+    }
+    const inbound = new Inbound(id);
+    this.#inbound.set(id, inbound);
+    let result: JsonObject | Promise<JsonObject>;
+    try {
+      result = handler(request, inbound);
+    } catch (error) {
+      this.#answerError(inbound, method, error);
+      return;
+    }
+    if (result instanceof Promise) {
+      result.then(
+        (value) => this.#answer(inbound, method, value),
+        (error) => this.#answerError(inbound, method, error),
+      );
+    } else {
+      this.#answer(inbound, method, result);
+    }
+  }
+
+  #answer(inbound: Inbound, method: string, result: JsonObject): void {
+    if (this.#inbound.get(inbound.id) !== inbound) return;
+    try {
+      this.#watchSend(this.#options.send({ jsonrpc: '2.0', id: inbound.id, result }));
+      this.#inbound.delete(inbound.id);
+    } catch (error) {
+      this.#answerError(inbound, method, error);
+    }
+  }
+
+  #answerError(inbound: Inbound, method: string, error: unknown): void {
+    if (this.#inbound.get(inbound.id) !== inbound) return;
+    this.#inbound.delete(inbound.id);
+    if (error instanceof RpcError) {
+      this.#respond({ jsonrpc: '2.0', id: inbound.id, error: error.toJSON() });
+      return;
+    }
+    this.#reportHandler(`the handler of "${method}"`, error);
+    this.#respond({
+      jsonrpc: '2.0',
+      id: inbound.id,
+      error: { code: INTERNAL_ERROR, message: 'Internal error' },
+    });
+  }
+
+  #respond(response: JsonRpcErrorResponse): void {
+    try {
+      this.#watchSend(this.#options.send(response));
+    } catch (cause) {
+      this.#report('TRANSPORT_FAILED', `Cannot answer "${this.#options.name}"`, cause);
+    }
+  }
+
+  #watchSend(sent: void | Promise<void>): void {
+    if (!sent) return;
+    sent.catch((cause) => {
+      if (!this.#closed) this.#report('TRANSPORT_FAILED', `Cannot answer "${this.#options.name}"`, cause);
+    });
+  }
+
+  #abandon(call: PendingCall, reason: McpError): void {
+    this.#settle(call);
+    this.#abandoned.add(call.id);
+    if (this.#abandoned.size > REMEMBERED_ABANDONED) {
+      for (const oldest of this.#abandoned) {
+        this.#abandoned.delete(oldest);
+        break;
+      }
+    }
+    call.reject(reason);
+    try {
+      this.#options.onAbandon?.({ id: call.id, method: call.method, reason });
+    } catch (cause) {
+      this.#report(
+        'TRANSPORT_FAILED',
+        `Cannot tell "${this.#options.name}" that "${call.method}" was abandoned`,
+        cause,
+      );
+    }
+  }
+
+  #settle(call: PendingCall): void {
+    this.#pending.delete(call.id);
+    if (call.signal) this.#unwatch(call.signal, call);
+    // An armed timer must not keep the process alive once nothing waits for it.
+    if (this.#pending.size === 0) this.#timer?.unref();
+  }
+
+  #watch(signal: AbortSignal, call: PendingCall): void {
+    const watched = this.#signals.get(signal);
+    if (watched) {
+      watched.calls.add(call);
+      return;
+    }
+    const calls = new Set([call]);
+    const listener = () => {
+      for (const aborted of [...calls]) {
+        this.#abandon(aborted, abortedError(aborted.method, this.#options.name, signal));
+      }
+    };
+    this.#signals.set(signal, { calls, listener });
+    signal.addEventListener('abort', listener, { once: true });
+  }
+
+  #unwatch(signal: AbortSignal, call: PendingCall): void {
+    const watched = this.#signals.get(signal);
+    if (!watched) return;
+    watched.calls.delete(call);
+    if (watched.calls.size > 0) return;
+    this.#signals.delete(signal);
+    signal.removeEventListener('abort', watched.listener);
+  }
+
+  // One timer for all calls: it is armed for the earliest deadline seen and left alone when that call settles, so
+  // that a call costs no timer of its own. When it fires it looks at every deadline and is armed for the next.
+
+  #armTimer(at: number, now: number): void {
+    if (at >= this.#timerAt) {
+      if (this.#pending.size === 1) this.#timer?.ref();
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    this.#timer = setTimeout(
+      () => this.#sweep(),
+      Math.min(Math.max(at - now, SWEEP_STEP_MS), LONGEST_TIMER_MS),
+    );
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    let next = Number.POSITIVE_INFINITY;
+    const late: PendingCall[] = [];
+    for (const call of this.#pending.values()) {
+      if (call.deadline <= now) late.push(call);
+      else next = Math.min(next, call.deadline);
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#armTimer(next, now);
+    for (const call of late) this.#abandon(call, this.#timeoutError(call, now));
+  }
+
+  #timeoutError(call: PendingCall, now: number): TimeoutError {
+    const hard = call.hardDeadline <= now && call.resetOnProgress;
+    const spent = hard ? 'the hard maximum, in spite of progress' : `${call.timeoutMs} ms`;
+    return new TimeoutError(
+      `"${this.#options.name}" did not answer "${call.method}" within ${spent}`,
+      call.timeoutMs,
+    );
+  }
+
+  #report(code: McpError['code'], message: string, cause?: unknown): void {
+    this.#options.onError(new McpError(code, message, { cause }));
+  }
+
+  #reportHandler(what: string, cause: unknown): void {
+    this.#report('HANDLER_FAILED', `${what} threw: ${toError(cause).message}`, cause);
+  }
+}
+
+/** The signal is made only when a handler asks for it: most never do. */
+class Inbound implements InboundRequest {
+  readonly id: RequestId;
+  #controller: AbortController | undefined;
+  #reason: McpError | undefined;
+
+  constructor(id: RequestId) {
+    this.id = id;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: McpError): void {
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+function abortedError(method: string, name: string, signal: AbortSignal): McpError {
+  return new McpError('ABORTED', `The call of "${method}" at "${name}" was aborted by the caller`, {
+    cause: signal.reason,
+  });
+}
