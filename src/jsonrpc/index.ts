@@ -37,3 +37,12 @@ export {
   type PeerOptions,
   type SendOptions,
 } from './peer.ts';
+export {
+  DEFAULT_MAX_EVENT_BYTES,
+  encodeEvent,
+  SseDecoder,
+  type SseDecoderOptions,
+  type SseEvent,
+  type SseFields,
+  type SseSink,
+} from './sse.ts';

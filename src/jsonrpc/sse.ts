@@ -1,0 +1,378 @@
+import { Buffer, constants } from 'node:buffer';
+import { McpError } from './error.ts';
+
+/** One event that carries data. */
+export interface SseEvent {
+  /** The lines of the event's data, joined by newlines. Never empty. */
+  readonly data: string;
+  /** The type of the event; `message` where the stream names none. */
+  readonly event: string;
+  /** The last event id in force with this event; undefined while the stream has named none. */
+  readonly id: string | undefined;
+  /** Whether the stream ended before the blank line that closes the event. Its data is whole JSON all the same. */
+  readonly unterminated: boolean;
+}
+
+/** Receives what an {@link SseDecoder} reads, in the order of the bytes. No method may throw. */
+export interface SseSink {
+  event(event: SseEvent): void;
+  /** A comment: the sender shows that it is alive. */
+  comment?(): void;
+  /** One event that was skipped: `EVENT_TOO_LONG`, or `INVALID_JSON` for one that the end of the stream cut off. */
+  error(error: McpError): void;
+}
+
+export interface SseDecoderOptions {
+  /**
+   * The largest accepted event: the bytes of its data lines and of the line at hand, without line ends. A larger one
+   * is skipped with one `EVENT_TOO_LONG` error and is not buffered. Default 67108864 (64 MiB); never above the longest
+   * string this runtime can hold.
+   */
+  maxEventBytes?: number;
+}
+
+/** What {@link encodeEvent} writes. */
+export interface SseFields {
+  /** May be empty (then the event only carries its id and retry time) and may have several lines. */
+  data: string;
+  id?: string;
+  event?: string;
+  /** How long the reader should wait before it connects again, in milliseconds. */
+  retry?: number;
+}
+
+/** The default of {@link SseDecoderOptions.maxEventBytes}: 64 MiB. */
+export const DEFAULT_MAX_EVENT_BYTES = 64 * 1024 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+const SPACE = 0x20;
+const REPLACEMENT = '\ufffd';
+const DIGITS = /^[0-9]{1,15}$/;
+const LINE_END = /\r\n|\r|\n/;
+/** Up to this many bytes are looked at one by one: cheaper than searching a chunk. */
+const SMALL_CHUNK = 16;
+/** A buffer that grew larger than this is let go once its line is read. */
+const KEPT_BYTES = 1024 * 1024;
+const PREVIEW_CHARS = 120;
+
+/**
+ * Reads server-sent events from bytes, in time linear in their number however they are cut. Lines end with LF, CR or
+ * CRLF, mixed at will; one byte order mark at the very start is dropped; bytes that are no UTF-8 become U+FFFD, as the
+ * standard wants it. An event with empty data is not delivered, but its id and retry time count.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ */
+export class SseDecoder {
+  readonly #sink: SseSink;
+  readonly #maxEventBytes: number;
+  // The unfinished line: the first #length bytes of #partial, which doubles as it fills up.
+  #partial = Buffer.allocUnsafe(0);
+  #length = 0;
+  // How many bytes of the byte order mark were seen; -1 behind the start of the stream.
+  #markSeen = 0;
+  // A CR ended the last line: a LF that follows at once belongs to it.
+  #afterCr = false;
+  // The event at hand is too long: nothing of it is kept up to its blank line.
+  #skipping = false;
+  #data: string | undefined;
+  #dataBytes = 0;
+  #event = '';
+  #id: string | undefined;
+  #lastEventId: string | undefined;
+  #retryMs: number | undefined;
+
+  constructor(sink: SseSink, options: SseDecoderOptions = {}) {
+    const { maxEventBytes = DEFAULT_MAX_EVENT_BYTES } = options;
+    if (!(maxEventBytes > 0)) throw new TypeError('maxEventBytes must be a positive number of bytes');
+    this.#sink = sink;
+    this.#maxEventBytes = Math.min(maxEventBytes, constants.MAX_STRING_LENGTH);
+  }
+
+  /** The id of the last complete event that named one, with or without data: where a reader resumes. */
+  get lastEventId(): string | undefined {
+    return this.#lastEventId;
+  }
+
+  /** The last retry time that the stream named, in milliseconds. */
+  get retryMs(): number | undefined {
+    return this.#retryMs;
+  }
+
+  /** Takes the next bytes. The chunk is not kept: its owner may reuse it when this returns. */
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    const start = this.#markSeen >= 0 ? this.#skipMark(chunk) : 0;
+    if (chunk.length - start <= SMALL_CHUNK) this.#pushSmall(chunk, start);
+    else this.#pushLarge(chunk instanceof Buffer ? chunk : view(chunk), start);
+  }
+
+  /**
+   * Takes the end of input. An event that lacks only its closing blank line is delivered if its data is a whole JSON
+   * object or array; any other unfinished event with data is reported.
+   */
+  end(): void {
+    if (this.#markSeen > 0) this.#hold(BYTE_ORDER_MARK, 0, this.#markSeen);
+    if (this.#length > 0) this.#finishHeldLine();
+    const data = this.#data;
+    if (data !== undefined && data !== '') {
+      if (isWholeJson(data)) {
+        this.#dispatch(data, true);
+      } else {
+        const message = `Cannot read the last event: the stream ended inside it: ${preview(data)}`;
+        this.#sink.error(new McpError('INVALID_JSON', message));
+      }
+    }
+    this.#reset();
+    this.#skipping = false;
+  }
+
+  /** Drops a byte order mark at the start, which may come in pieces. Returns where the text begins in the chunk. */
+  #skipMark(chunk: Uint8Array): number {
+    let at = 0;
+    while (at < chunk.length && this.#markSeen < BYTE_ORDER_MARK.length) {
+      if (chunk[at] !== BYTE_ORDER_MARK[this.#markSeen]) {
+        // No mark after all: what looked like its beginning is text, and may have come with earlier chunks.
+        this.#hold(BYTE_ORDER_MARK, 0, this.#markSeen);
+        break;
+      }
+      this.#markSeen++;
+      at++;
+      if (at === chunk.length && this.#markSeen < BYTE_ORDER_MARK.length) return at;
+    }
+    this.#markSeen = -1;
+    return at;
+  }
+
+  #pushSmall(chunk: Uint8Array, start: number): void {
+    for (let at = start; at < chunk.length; at++) {
+      const byte = chunk[at];
+      if (byte === LF && this.#afterCr) {
+        this.#afterCr = false;
+      } else if (byte === LF || byte === CR) {
+        this.#finishHeldLine();
+        this.#afterCr = byte === CR;
+      } else {
+        this.#afterCr = false;
+        // Room for one byte, where the limit lets it in: the same as #hold, without its cost.
+        if (this.#length < this.#partial.length && this.#length + this.#dataBytes < this.#maxEventBytes) {
+          this.#partial[this.#length++] = byte as number; // In range, by the loop's condition.
+        } else {
+          this.#hold(chunk, at, at + 1);
+        }
+      }
+    }
+  }
+
+  #pushLarge(bytes: Buffer, from: number): void {
+    let start = from;
+    if (this.#afterCr && bytes[start] === LF) start++;
+    const last = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR));
+    this.#afterCr = last === bytes.length - 1 && bytes[last] === CR;
+    if (last < start) {
+      this.#hold(bytes, start, bytes.length);
+      return;
+    }
+    if (this.#length > 0) {
+      const end = firstLineEnd(bytes, start);
+      this.#hold(bytes, start, end);
+      this.#finishHeldLine();
+      start = end + (bytes[end] === CR && bytes[end + 1] === LF ? 2 : 1);
+    }
+    if (start <= last) this.#readLines(bytes.subarray(start, last + 1));
+    if (last + 1 < bytes.length) this.#hold(bytes, last + 1, bytes.length);
+  }
+
+  #hold(bytes: Uint8Array, start: number, end: number): void {
+    const length = this.#length + end - start;
+    if (this.#skipping) {
+      // Only whether the line is blank matters.
+      this.#length = length;
+      return;
+    }
+    if (length + this.#dataBytes > this.#maxEventBytes) {
+      this.#skipEvent();
+      this.#length = length;
+      return;
+    }
+    if (length > this.#partial.length) {
+      const grown = Buffer.allocUnsafe(
+        Math.max(length, Math.min(this.#partial.length * 2, this.#maxEventBytes), 4096),
+      );
+      this.#partial.copy(grown, 0, 0, this.#length);
+      this.#partial = grown;
+    }
+    if (end - start > 0)
+      this.#partial.set(
+        start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end),
+        this.#length,
+      );
+    this.#length = length;
+  }
+
+  #finishHeldLine(): void {
+    const length = this.#length;
+    this.#length = 0;
+    if (length === 0) this.#finishEvent();
+    else if (!this.#skipping) this.#readLine(this.#partial.toString('utf8', 0, length), length);
+    // One long line must not pin its memory for the life of the connection.
+    if (this.#partial.length > KEPT_BYTES) this.#partial = Buffer.allocUnsafe(0);
+  }
+
+  /** The hot path: a block of whole lines is decoded at once and cut as a string. */
+  #readLines(block: Buffer): void {
+    if (block.length + this.#dataBytes > this.#maxEventBytes) {
+      this.#readEachLine(block);
+      return;
+    }
+    const text = block.toString('utf8');
+    const isAscii = text.length === block.length;
+    if (!isAscii && text.includes(REPLACEMENT)) {
+      this.#readEachLine(block);
+      return;
+    }
+    let start = 0;
+    let lf = nextIndex(text, '\n', 0);
+    let cr = nextIndex(text, '\r', 0);
+    while (start < text.length) {
+      const end = Math.min(lf, cr);
+      if (end === start) {
+        this.#finishEvent();
+      } else if (!this.#skipping) {
+        const line = text.slice(start, end);
+        this.#readLine(line, isAscii ? line.length : Buffer.byteLength(line));
+      }
+      start = cr + 1 === lf ? lf + 1 : end + 1;
+      if (lf < start) lf = nextIndex(text, '\n', start);
+      if (cr < start) cr = nextIndex(text, '\r', start);
+    }
+  }
+
+  /** The same with every line measured in bytes, for what comes near the limit or is not UTF-8. */
+  #readEachLine(block: Buffer): void {
+    let start = 0;
+    for (let at = 0; at < block.length; at++) {
+      const byte = block[at];
+      if (byte !== LF && byte !== CR) continue;
+      if (at > start) this.#hold(block, start, at);
+      this.#finishHeldLine();
+      if (byte === CR && block[at + 1] === LF) at++;
+      start = at + 1;
+    }
+  }
+
+  #readLine(line: string, bytes: number): void {
+    const colon = line.indexOf(':');
+    if (colon === 0) {
+      this.#sink.comment?.();
+      return;
+    }
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value =
+      colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1);
+    switch (field) {
+      case 'data':
+        this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+        this.#dataBytes += bytes;
+        return;
+      case 'id':
+        if (!value.includes('\0')) this.#id = value;
+        return;
+      case 'event':
+        this.#event = value;
+        return;
+      case 'retry':
+        if (DIGITS.test(value)) this.#retryMs = Number(value);
+    }
+  }
+
+  #finishEvent(): void {
+    const data = this.#data;
+    this.#skipping = false;
+    if (this.#id !== undefined) this.#lastEventId = this.#id;
+    if (data !== undefined && data !== '') this.#dispatch(data, false);
+    this.#reset();
+  }
+
+  #dispatch(data: string, unterminated: boolean): void {
+    this.#lastEventId = this.#id;
+    this.#sink.event({ data, event: this.#event || 'message', id: this.#id, unterminated });
+  }
+
+  #reset(): void {
+    this.#data = undefined;
+    this.#dataBytes = 0;
+    this.#event = '';
+  }
+
+  #skipEvent(): void {
+    this.#reset();
+    this.#partial = Buffer.allocUnsafe(0);
+    this.#skipping = true;
+    const message = `Cannot read an event: it exceeds ${this.#maxEventBytes} bytes; raise maxEventBytes to accept it`;
+    this.#sink.error(new McpError('EVENT_TOO_LONG', message));
+  }
+}
+
+/**
+ * Writes one event.
+ *
+ * @throws TypeError when a field holds what the format cannot carry: a line end in `id` or `event`, NUL in `id`, a
+ * `retry` that is no non-negative integer.
+ */
+export function encodeEvent(fields: SseFields): string {
+  const { data, id, event, retry } = fields;
+  let text = '';
+  if (event !== undefined) text += `event: ${oneLine('event', event)}\n`;
+  if (id !== undefined) {
+    if (id.includes('\0')) throw new TypeError('id of an event must not contain NUL');
+    text += `id: ${oneLine('id', id)}\n`;
+  }
+  if (retry !== undefined) {
+    if (!Number.isSafeInteger(retry) || retry < 0) {
+      throw new TypeError('retry of an event must be a non-negative integer of milliseconds');
+    }
+    text += `retry: ${retry}\n`;
+  }
+  if (!LINE_END.test(data)) return `${text}data: ${data}\n\n`;
+  for (const line of data.split(LINE_END)) text += `data: ${line}\n`;
+  return `${text}\n`;
+}
+
+function oneLine(name: string, value: string): string {
+  if (LINE_END.test(value)) throw new TypeError(`${name} of an event must be one line`);
+  return value;
+}
+
+function view(chunk: Uint8Array): Buffer {
+  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
+
+/** Where the line that begins at `start` ends. */
+function firstLineEnd(bytes: Buffer, start: number): number {
+  const lf = bytes.indexOf(LF, start);
+  const end = lf === -1 ? bytes.length : lf;
+  const cr = bytes.subarray(start, end).indexOf(CR);
+  return cr === -1 ? end : start + cr;
+}
+
+function nextIndex(text: string, what: string, from: number): number {
+  const index = text.indexOf(what, from);
+  return index === -1 ? Number.POSITIVE_INFINITY : index;
+}
+
+/** Only an object or an array: a prefix of one is never whole, while 12 may be what is left of 123. */
+function isWholeJson(data: string): boolean {
+  if (!/^\s*[[{]/.test(data)) return false;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function preview(text: string): string {
+  return JSON.stringify(text.length > PREVIEW_CHARS ? `${text.slice(0, PREVIEW_CHARS)}…` : text);
+}
