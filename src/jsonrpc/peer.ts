@@ -47,8 +47,11 @@ export interface PeerOptions {
   name: string;
   /** Hands a message to the channel. A promise means: not yet flushed, or not yet answered; its rejection fails the call. */
   send(message: JsonRpcMessage, options?: SendOptions): void | Promise<void>;
-  /** Answers a request: returns the result, or throws ({@link RpcError} travels as it is). Absent: -32601 for all. */
-  onRequest?(request: JsonRpcRequest, inbound: InboundRequest): JsonObject | Promise<JsonObject>;
+  /**
+   * Answers a request: returns the result, or throws ({@link RpcError} travels as it is). `undefined` means that this
+   * request gets no answer. Absent: -32601 for all.
+   */
+  onRequest?(request: JsonRpcRequest, inbound: InboundRequest): JsonObject | Promise<JsonObject> | undefined;
   onNotification?(notification: JsonRpcNotification): void;
   /** Called when a call is given up, so that the other side can be told in the way its protocol has. */
   onAbandon?(call: AbandonedCall): void;
@@ -360,7 +363,7 @@ export class Peer {
     }
     const inbound = new Inbound(id);
     this.#inbound.set(id, inbound);
-    let result: JsonObject | Promise<JsonObject>;
+    let result: JsonObject | Promise<JsonObject> | undefined;
     try {
       result = handler(request, inbound);
     } catch (error) {
@@ -372,6 +375,8 @@ export class Peer {
         (value) => this.#answer(inbound, method, value),
         (error) => this.#answerError(inbound, method, error),
       );
+    } else if (result === undefined) {
+      this.#inbound.delete(id);
     } else {
       this.#answer(inbound, method, result);
     }

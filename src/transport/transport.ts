@@ -19,6 +19,8 @@ export interface TransportSink {
 export interface Transport {
   /** What this channel leads to, for error messages: a command, an address. */
   readonly name: string;
+  /** True when {@link SendOptions.headers} reach the other side; where it is absent nobody needs to compute them. */
+  readonly carriesHeaders?: boolean;
   /**
    * Opens the channel. Called once, before anything else.
    *

@@ -1,0 +1,119 @@
+import {
+  type AbandonedCall,
+  type JsonObject,
+  type JsonRpcNotification,
+  McpError,
+  Peer,
+} from '../../jsonrpc/index.ts';
+import type { Transport } from '../../transport/index.ts';
+import type { ClientDialect } from './dialect.ts';
+
+export interface ConnectionHooks {
+  /** Gets every notification that is not spent on a pending call. */
+  notification(notification: JsonRpcNotification): void;
+  /** Something was skipped, or failed where no caller could be told. */
+  warning(warning: McpError): void;
+  /** The channel ended by itself. */
+  closed(connection: Connection, reason: McpError): void;
+}
+
+/** Requests that open a connection: a server that does not know them must not be told that they are cancelled. */
+const NEVER_CANCELLED: readonly string[] = ['initialize', 'server/discover'];
+
+/** One open transport with the peer that correlates its messages. A client may go through several. */
+export class Connection {
+  readonly transport: Transport;
+  readonly peer: Peer;
+  readonly #hooks: ConnectionHooks;
+  #dialect: ClientDialect;
+
+  private constructor(transport: Transport, dialect: ClientDialect, hooks: ConnectionHooks) {
+    this.transport = transport;
+    this.#dialect = dialect;
+    this.#hooks = hooks;
+    this.peer = new Peer({
+      name: transport.name,
+      send: (message, options) => transport.send(message, options),
+      onRequest: (request, inbound) => this.#dialect.answer(request, inbound),
+      onNotification: (notification) => this.#onNotification(notification),
+      onAbandon: (call) => this.#onAbandon(call),
+      onBatch: (items) => this.#onBatch(items),
+      onError: (error) => hooks.warning(error),
+    });
+  }
+
+  /** Starts the transport. @throws McpError when it does not start. */
+  static async open(
+    transport: Transport,
+    dialect: ClientDialect,
+    hooks: ConnectionHooks,
+  ): Promise<Connection> {
+    const connection = new Connection(transport, dialect, hooks);
+    await transport.start({
+      message: (value) => connection.peer.receive(value),
+      error: (error) => hooks.warning(error),
+      close: (reason) => connection.#onClose(reason),
+    });
+    return connection;
+  }
+
+  /** How messages are shaped and answered. It starts as the dialect that expects the least of the server. */
+  get dialect(): ClientDialect {
+    return this.#dialect;
+  }
+
+  use(dialect: ClientDialect): void {
+    this.#dialect = dialect;
+  }
+
+  async close(): Promise<void> {
+    this.peer.close();
+    await this.transport.close();
+  }
+
+  #onNotification(notification: JsonRpcNotification): void {
+    const { method, params } = notification;
+    if (method === 'notifications/progress' && params && this.peer.progress(params.progressToken, params))
+      return;
+    if (
+      method === 'notifications/cancelled' &&
+      params &&
+      this.peer.cancelInbound(params.requestId, reasonOf(params))
+    ) {
+      return;
+    }
+    this.#hooks.notification(notification);
+  }
+
+  #onAbandon({ id, method, reason }: AbandonedCall): void {
+    const { transport } = this;
+    const byMessage = !transport.abandon || this.#dialect.cancelsByMessage;
+    if (byMessage && !NEVER_CANCELLED.includes(method)) {
+      const sent = this.peer.notify('notifications/cancelled', { requestId: id, reason: reason.message });
+      // The caller has its answer already: a channel that cannot carry the cancellation is about to say so itself.
+      if (sent) sent.catch(() => {});
+    }
+    transport.abandon?.(id);
+  }
+
+  #onBatch(items: readonly unknown[]): void {
+    if (this.#dialect.acceptsBatches) {
+      for (const item of items) this.peer.receive(item);
+      return;
+    }
+    const revision = this.#dialect.revision;
+    const message = `"${this.transport.name}" sent a batch, which revision ${revision} does not have`;
+    this.#hooks.warning(new McpError('INVALID_MESSAGE', message));
+  }
+
+  #onClose(reason: McpError | undefined): void {
+    const wasOpen = this.peer.closed === undefined;
+    this.peer.close(reason);
+    if (wasOpen)
+      this.#hooks.closed(this, reason ?? new McpError('CLOSED', `"${this.transport.name}" closed`));
+  }
+}
+
+function reasonOf(params: JsonObject): string {
+  return typeof params.reason === 'string' ? params.reason : 'The server cancelled the request';
+}

@@ -1,0 +1,86 @@
+import { isJsonObject, type JsonObject, McpError, toError } from '../../jsonrpc/index.ts';
+import type { ClientCapabilities } from '../types/identity.ts';
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitParams,
+  ElicitResult,
+  ListRootsResult,
+  Root,
+} from '../types/input.ts';
+
+/** What a handler of the client gets beside the question. */
+export interface InputContext {
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What a server may ask of this client. A handler that is absent is a capability that is not declared. */
+export interface InputHandlers {
+  /** Asks the person: a form to fill in, or an address to open. */
+  onElicit?: (params: ElicitParams, context: InputContext) => ElicitResult | Promise<ElicitResult>;
+  /** Asks the model. */
+  onSample?: (
+    params: CreateMessageParams,
+    context: InputContext,
+  ) => CreateMessageResult | Promise<CreateMessageResult>;
+  /** Names the directories that the server may work in. */
+  onListRoots?: (context: InputContext) => readonly Root[] | Promise<readonly Root[]>;
+}
+
+/** The declared capabilities: the caller's own, and one for each handler. */
+export function declaredCapabilities(
+  handlers: InputHandlers,
+  capabilities: ClientCapabilities = {},
+): ClientCapabilities {
+  const declared: ClientCapabilities = {};
+  if (handlers.onElicit) declared.elicitation = { form: {} };
+  if (handlers.onSample) declared.sampling = {};
+  if (handlers.onListRoots) declared.roots = {};
+  return { ...declared, ...capabilities };
+}
+
+/**
+ * Answers one question of a server with the handler it belongs to. Undefined when there is none: how that is said is
+ * for the dialect.
+ */
+export function answerInput(
+  handlers: InputHandlers,
+  method: string,
+  params: unknown,
+  context: InputContext,
+): Promise<JsonObject> | undefined {
+  const asked = isJsonObject(params) ? params : {};
+  // The casts are sound as far as the wire goes: the handler is the one that looks into what the server sent.
+  switch (method) {
+    case 'elicitation/create': {
+      const { onElicit } = handlers;
+      return onElicit && settle(method, () => onElicit(asked as unknown as ElicitParams, context));
+    }
+    case 'sampling/createMessage': {
+      const { onSample } = handlers;
+      return onSample && settle(method, () => onSample(asked as unknown as CreateMessageParams, context));
+    }
+    case 'roots/list': {
+      const { onListRoots } = handlers;
+      return (
+        onListRoots &&
+        settle(method, async () => ({ roots: [...(await onListRoots(context))] }) satisfies ListRootsResult)
+      );
+    }
+    default:
+      return undefined;
+  }
+}
+
+async function settle(method: string, handler: () => object | Promise<object>): Promise<JsonObject> {
+  try {
+    // Sound: the handler's declared result is a plain object of JSON values.
+    return (await handler()) as JsonObject;
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause;
+    throw new McpError('HANDLER_FAILED', `The handler of "${method}" threw: ${toError(cause).message}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,252 @@
+import { type CallOptions, McpError, RpcError, TimeoutError, toError } from '../../jsonrpc/index.ts';
+import type { Transport } from '../../transport/index.ts';
+import { isModernError, supportedVersions, UNSUPPORTED_PROTOCOL_VERSION } from '../errors.ts';
+import {
+  type DialectName,
+  isSessionRevision,
+  type Revision,
+  SESSION_REVISIONS,
+  STATELESS_REVISIONS,
+  type StatelessRevision,
+  sharedStatelessRevision,
+} from '../revisions.ts';
+import { Connection, type ConnectionHooks } from './connection.ts';
+import type { ClientIdentity, ServerDescription } from './dialect.ts';
+import type { InputHandlers } from './input.ts';
+import { initialize, SessionDialect } from './session.ts';
+import { discover, StatelessDialect } from './stateless.ts';
+
+/**
+ * What was learnt about a server, as plain JSON: keep it and hand it to the next connection as `prior`, which then
+ * needs no probe. It is a property of the server's program or address, not of one connection.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
+ */
+export interface Verdict {
+  dialect: DialectName;
+  revision: Revision;
+  server?: ServerDescription;
+}
+
+export interface NegotiationOptions {
+  /** Makes the transport; called again when the first one ends on being probed. */
+  open(): Transport;
+  /** Whether {@link open} may be called more than once. */
+  canReopen: boolean;
+  dialect: DialectName | 'auto';
+  prior: Verdict | undefined;
+  identity: ClientIdentity;
+  handlers: InputHandlers;
+  hooks: ConnectionHooks;
+  /** How long a silent server may take to answer the probe, in milliseconds. */
+  probeTimeoutMs: number;
+  /** How long the handshake may take, in milliseconds. */
+  connectTimeoutMs: number;
+  signal: AbortSignal | undefined;
+}
+
+/** What the probe showed. */
+type Probe =
+  | { found: 'stateless'; dialect: StatelessDialect }
+  | { found: 'session'; why: string }
+  | { found: 'ended'; why: string };
+
+/**
+ * Opens a connection and agrees on the dialect to speak. Whatever fails, the transport is closed again.
+ *
+ * @throws McpError `CONNECT_FAILED` that says what was tried and what went wrong each time; the transport's own error
+ *   when it does not even start.
+ */
+export async function negotiate(options: NegotiationOptions): Promise<Connection> {
+  try {
+    return await negotiateOnce(options);
+  } catch (error) {
+    // The server may have changed since the verdict was saved.
+    const verdictFailed =
+      options.prior && options.dialect === 'auto' && options.canReopen && !isAborted(error);
+    if (!verdictFailed) throw error;
+    return negotiateOnce({ ...options, prior: undefined });
+  }
+}
+
+async function negotiateOnce(options: NegotiationOptions): Promise<Connection> {
+  const { prior } = options;
+  const wanted = options.dialect === 'auto' ? (prior?.dialect ?? 'auto') : options.dialect;
+  let connection = await open(options);
+  const attempts: string[] = [];
+  try {
+    if (wanted === 'stateless' && prior?.dialect === 'stateless') {
+      connection.use(statelessDialect(options, priorRevision(prior), prior.server));
+      return connection;
+    }
+    if (wanted !== 'session') {
+      const probe = await probeServer(connection, options);
+      if (probe.found === 'stateless') {
+        connection.use(probe.dialect);
+        return connection;
+      }
+      attempts.push(`server/discover: ${probe.why}`);
+      if (wanted === 'stateless') throw failed(connection, attempts);
+      if (probe.found === 'ended') {
+        if (!options.canReopen) throw failed(connection, attempts);
+        await connection.close();
+        connection = await open(options);
+      }
+    }
+    await openSession(connection, options, attempts, wanted === 'auto' || options.dialect === 'auto');
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+/**
+ * Opens a session on a connection that speaks none yet. A server that refuses and lists a stateless revision is taken
+ * at its word where that is allowed: it was only too slow for the probe.
+ */
+async function openSession(
+  connection: Connection,
+  options: NegotiationOptions,
+  attempts: string[],
+  mayBeStateless: boolean,
+): Promise<void> {
+  try {
+    await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
+  } catch (error) {
+    const shared =
+      mayBeStateless && isModernError(error) && sharedStatelessRevision(supportedVersions(error));
+    if (shared) {
+      connection.use(statelessDialect(options, shared));
+      return;
+    }
+    if (isAborted(error)) throw error;
+    attempts.push(`initialize: ${describe(error)}`);
+    throw failed(connection, attempts, error);
+  }
+}
+
+/**
+ * Goes on after a server refused a revision on an ordinary request: picks one of those it lists, or opens a session.
+ *
+ * @throws McpError `UNSUPPORTED_VERSION` when nothing is shared.
+ */
+export async function renegotiate(
+  connection: Connection,
+  refusal: RpcError,
+  options: NegotiationOptions,
+): Promise<void> {
+  const versions = supportedVersions(refusal);
+  const shared = sharedStatelessRevision(versions);
+  if (shared && shared !== connection.dialect.revision) {
+    connection.use(statelessDialect(options, shared, connection.dialect.server));
+    return;
+  }
+  if (shared || options.dialect === 'stateless' || !versions.some(isSessionRevision)) {
+    throw unsupported(connection, versions);
+  }
+  await openSession(connection, options, [`"${connection.dialect.revision}": ${refusal.message}`], false);
+}
+
+async function open(options: NegotiationOptions): Promise<Connection> {
+  options.signal?.throwIfAborted();
+  return Connection.open(options.open(), new SessionDialect(options.handlers), options.hooks);
+}
+
+async function probeServer(connection: Connection, options: NegotiationOptions): Promise<Probe> {
+  let revision: StatelessRevision = STATELESS_REVISIONS[0];
+  // Twice at most: a server that refuses one revision may offer another.
+  for (let round = 0; ; round++) {
+    const asked = statelessDialect(options, revision);
+    try {
+      const found = await discover(connection, asked, probeOptions(options));
+      return found
+        ? readDiscovery(connection, found, options)
+        : { found: 'session', why: 'no discovery result' };
+    } catch (error) {
+      if (isAborted(error)) throw error;
+      if (!isModernError(error)) return isGone(error, connection) ? ended(error) : legacy(error);
+      if (error.rpcCode !== UNSUPPORTED_PROTOCOL_VERSION) return { found: 'stateless', dialect: asked };
+      const versions = supportedVersions(error);
+      const shared = sharedStatelessRevision(versions);
+      if (shared && shared !== revision && round === 0) {
+        revision = shared;
+        continue;
+      }
+      if (versions.some(isSessionRevision)) return legacy(error);
+      throw unsupported(connection, versions);
+    }
+  }
+}
+
+function readDiscovery(
+  connection: Connection,
+  found: { versions: readonly unknown[]; server: ServerDescription },
+  options: NegotiationOptions,
+): Probe {
+  const shared = sharedStatelessRevision(found.versions);
+  if (shared) return { found: 'stateless', dialect: statelessDialect(options, shared, found.server) };
+  if (found.versions.some(isSessionRevision)) {
+    return { found: 'session', why: `it lists only ${found.versions.join(', ')}` };
+  }
+  throw unsupported(connection, found.versions);
+}
+
+function statelessDialect(
+  options: NegotiationOptions,
+  revision: StatelessRevision,
+  server?: ServerDescription,
+): StatelessDialect {
+  return new StatelessDialect(options.identity, revision, options.hooks.warning, server);
+}
+
+function priorRevision(prior: Verdict): StatelessRevision {
+  return sharedStatelessRevision([prior.revision]) ?? STATELESS_REVISIONS[0];
+}
+
+function probeOptions({ probeTimeoutMs, signal }: NegotiationOptions): CallOptions {
+  return signal ? { timeoutMs: probeTimeoutMs, signal } : { timeoutMs: probeTimeoutMs };
+}
+
+function handshakeOptions({ connectTimeoutMs, signal }: NegotiationOptions): CallOptions {
+  return signal ? { timeoutMs: connectTimeoutMs, signal } : { timeoutMs: connectTimeoutMs };
+}
+
+function legacy(error: unknown): Probe {
+  return { found: 'session', why: describe(error) };
+}
+
+function ended(error: unknown): Probe {
+  return { found: 'ended', why: describe(error) };
+}
+
+/** The channel is gone, as opposed to a peer that answers, or keeps silent. */
+function isGone(error: unknown, connection: Connection): boolean {
+  return (
+    !(error instanceof RpcError) && !(error instanceof TimeoutError) && connection.peer.closed !== undefined
+  );
+}
+
+function isAborted(error: unknown): boolean {
+  return error instanceof McpError && error.code === 'ABORTED';
+}
+
+function describe(error: unknown): string {
+  return error instanceof RpcError ? `error ${error.rpcCode}, ${error.message}` : toError(error).message;
+}
+
+function failed(connection: Connection, attempts: readonly string[], cause?: unknown): McpError {
+  return new McpError(
+    'CONNECT_FAILED',
+    `Cannot connect to "${connection.transport.name}": ${attempts.join('; ')}`,
+    { cause },
+  );
+}
+
+function unsupported(connection: Connection, versions: readonly unknown[]): McpError {
+  const ours = [...STATELESS_REVISIONS, ...SESSION_REVISIONS].join(', ');
+  return new McpError(
+    'UNSUPPORTED_VERSION',
+    `"${connection.transport.name}" speaks ${versions.map(String).join(', ') || 'no version it names'}: this client speaks ${ours}`,
+  );
+}

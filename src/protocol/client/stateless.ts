@@ -1,0 +1,103 @@
+import {
+  type CallOptions,
+  isJsonObject,
+  type JsonObject,
+  type JsonRpcRequest,
+  McpError,
+} from '../../jsonrpc/index.ts';
+import { requestHeaders } from '../headers.ts';
+import {
+  META_CLIENT_CAPABILITIES,
+  META_CLIENT_INFO,
+  META_LOG_LEVEL,
+  META_PROTOCOL_VERSION,
+  META_SERVER_INFO,
+} from '../meta.ts';
+import type { StatelessRevision } from '../revisions.ts';
+import type { Connection } from './connection.ts';
+import type { ClientDialect, ClientIdentity, RequestExtras, ServerDescription } from './dialect.ts';
+import { describeServer } from './server-description.ts';
+
+/**
+ * The stateless dialect, the specification's *modern*: every request says its version and who asks, and a server
+ * sends no requests.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#statelessness
+ */
+export class StatelessDialect implements ClientDialect {
+  readonly name = 'stateless';
+  readonly cancelsByMessage = false;
+  readonly renegotiates = true;
+  readonly acceptsBatches = false;
+  readonly pingMethod = 'server/discover';
+  readonly revision: StatelessRevision;
+  readonly server: ServerDescription;
+  readonly #warn: (warning: McpError) => void;
+  readonly #meta: JsonObject;
+
+  constructor(
+    identity: ClientIdentity,
+    revision: StatelessRevision,
+    warn: (warning: McpError) => void,
+    server: ServerDescription = { capabilities: {} },
+  ) {
+    this.revision = revision;
+    this.server = server;
+    this.#warn = warn;
+    this.#meta = {
+      [META_PROTOCOL_VERSION]: revision,
+      [META_CLIENT_INFO]: identity.info,
+      [META_CLIENT_CAPABILITIES]: identity.capabilities,
+    };
+  }
+
+  shape(params: JsonObject | undefined, extras: RequestExtras | undefined): JsonObject {
+    if (!extras && params?._meta === undefined) return { ...params, _meta: this.#meta };
+    const own = isJsonObject(params?._meta) ? params._meta : undefined;
+    const meta: JsonObject = { ...own, ...this.#meta };
+    if (extras?.progressToken !== undefined) meta.progressToken = extras.progressToken;
+    if (extras?.logLevel !== undefined) meta[META_LOG_LEVEL] = extras.logLevel;
+    return { ...params, _meta: meta };
+  }
+
+  headers(method: string, params: JsonObject | undefined): Record<string, string> {
+    return requestHeaders(this.revision, method, params);
+  }
+
+  resultType(method: string, result: JsonObject): 'complete' | 'input_required' {
+    const { resultType } = result;
+    if (resultType === undefined || resultType === 'complete') return 'complete';
+    if (resultType === 'input_required') return 'input_required';
+    throw new McpError(
+      'INVALID_RESULT',
+      `Cannot read the result of "${method}": its type is ${JSON.stringify(resultType)}, and this client knows "complete" and "input_required"`,
+    );
+  }
+
+  answer(request: JsonRpcRequest): undefined {
+    this.#warn(
+      new McpError(
+        'INVALID_MESSAGE',
+        `The server sent a request, "${request.method}", which revision ${this.revision} does not allow: it is not answered`,
+      ),
+    );
+  }
+}
+
+/**
+ * Asks what the server is. Undefined when its answer is no discovery result: then it is not of this dialect.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+ */
+export async function discover(
+  connection: Connection,
+  dialect: StatelessDialect,
+  options: CallOptions,
+): Promise<{ versions: readonly unknown[]; server: ServerDescription } | undefined> {
+  const params = dialect.shape(undefined, undefined);
+  const headers = dialect.headers('server/discover', params);
+  const result = await connection.peer.call('server/discover', params, { ...options, headers });
+  if (!Array.isArray(result.supportedVersions)) return undefined;
+  const info = isJsonObject(result._meta) ? result._meta[META_SERVER_INFO] : undefined;
+  return { versions: result.supportedVersions, server: describeServer(result, info) };
+}

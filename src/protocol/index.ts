@@ -1,0 +1,51 @@
+export {
+  type ClientOptions,
+  type InProcessServer,
+  McpClient,
+  type Notification,
+  type RequestOptions,
+} from './client/client.ts';
+export type { ServerDescription } from './client/dialect.ts';
+export type { InputContext, InputHandlers } from './client/input.ts';
+export type { Verdict } from './client/negotiate.ts';
+export { DEFAULT_MAX_PAGES } from './client/pages.ts';
+export { DEFAULT_MAX_ROUNDS } from './client/rounds.ts';
+export {
+  HEADER_MISMATCH,
+  MISSING_REQUIRED_CLIENT_CAPABILITY,
+  RESOURCE_NOT_FOUND,
+  UNSUPPORTED_PROTOCOL_VERSION,
+} from './errors.ts';
+export {
+  META_CLIENT_CAPABILITIES,
+  META_CLIENT_INFO,
+  META_LOG_LEVEL,
+  META_PROTOCOL_VERSION,
+  META_SERVER_INFO,
+  META_SUBSCRIPTION_ID,
+} from './meta.ts';
+export {
+  type DialectName,
+  isSessionRevision,
+  isStatelessRevision,
+  REVISIONS,
+  type Revision,
+  type RevisionTraits,
+  SESSION_REVISIONS,
+  type SessionRevision,
+  STATELESS_REVISIONS,
+  type StatelessRevision,
+} from './revisions.ts';
+export type * from './types/content.ts';
+export type * from './types/features.ts';
+export {
+  type CacheHints,
+  type ClientCapabilities,
+  type Icon,
+  type Implementation,
+  LOGGING_LEVELS,
+  type LoggingLevel,
+  type Meta,
+  type ServerCapabilities,
+} from './types/identity.ts';
+export type * from './types/input.ts';
