@@ -24,6 +24,8 @@ import type { JsonRpcErrorObject } from './message.ts';
  * | `INPUT_REQUIRED` | the server asked for input that the client has no handler for |
  * | `NOT_SUPPORTED` | the operation does not exist here: wrong dialect, transport or capability |
  * | `HANDLER_FAILED` | a callback of the application threw |
+ * | `TOOL_FAILED` | a tool came to no good end (`ToolError`) |
+ * | `DUPLICATE_TOOL` | two tools of one name |
  */
 export type ErrorCode =
   | 'RPC_ERROR'
@@ -48,7 +50,9 @@ export type ErrorCode =
   | 'ROUNDS_EXCEEDED'
   | 'INPUT_REQUIRED'
   | 'NOT_SUPPORTED'
-  | 'HANDLER_FAILED';
+  | 'HANDLER_FAILED'
+  | 'TOOL_FAILED'
+  | 'DUPLICATE_TOOL';
 
 /** The base of every error this package throws or reports. Branch on `code`. */
 export class McpError extends Error {

@@ -1,0 +1,180 @@
+import { McpError } from '../jsonrpc/index.ts';
+import type { JsonSchema, Progress } from '../protocol/index.ts';
+
+/**
+ * Something a model can call. A host with any agent loop can use it as it is: show name, description and input schema
+ * to the model, hand what the model wrote to {@link Tool.call}, and show the output to the model. Where a tool comes
+ * from, an MCP server or the host itself, does not show.
+ *
+ * The members may change while a tool is registered, when its server changes its contract; the object stays the same.
+ */
+export interface Tool {
+  /** Unique in its registry. */
+  readonly name: string;
+  /** For people; absent where nobody gave one. */
+  readonly title?: string | undefined;
+  /** For the model; may be empty. */
+  readonly description: string;
+  /** What arguments the tool takes, as a JSON Schema of an object. */
+  readonly inputSchema: JsonSchema;
+  /** What JSON the tool gives, as a JSON Schema; absent where it promises none. */
+  readonly outputSchema?: JsonSchema | undefined;
+  /** Whether it changes nothing. */
+  readonly isReadOnly: boolean;
+  /** Whether it may destroy something, as opposed to only adding. Of a tool that is read-only it says nothing. */
+  readonly isDestructive: boolean;
+  /** Whether a repeated call with the same arguments changes nothing more. */
+  readonly isIdempotent: boolean;
+  /** Whether it reaches beyond a closed domain, as a web search does. */
+  readonly isOpenWorld: boolean;
+  /** Whether several calls may run at the same time. */
+  readonly isConcurrencySafe: boolean;
+  /**
+   * Runs the tool. A failure is an output with `isError`, which the model should see; a tool that throws instead is to
+   * be taken as failed with that error. A tool that was imported never throws.
+   *
+   * @param args What the model wrote: an object where it kept to the schema. The tool checks it.
+   */
+  call(args: unknown, context?: ToolContext): Promise<ToolOutput>;
+}
+
+/** What a caller may hand to a tool beside the arguments. */
+export interface ToolContext {
+  /** Gives the call up; its output is then a failure of kind `cancelled`. */
+  signal?: AbortSignal;
+  /** Hears how far the tool has come, before the output. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** What a tool gave. Switch on `isError`. */
+export type ToolOutput = ToolSuccess | ToolFailure;
+
+export interface ToolSuccess {
+  /** Plain text, or several parts in order. */
+  content: string | readonly ToolPart[];
+  isError?: false;
+  /** `json`: the last text is JSON and may be shown as such. */
+  displayHint?: 'json';
+}
+
+/** A soft error: the call came to its end, and the content tells the model what went wrong. */
+export interface ToolFailure {
+  content: string | readonly ToolPart[];
+  isError: true;
+  /** For the host: the kind of failure, and its cause. */
+  error: ToolError;
+}
+
+export type ToolPart = TextPart | ImagePart | AudioPart;
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+}
+
+export interface ImagePart {
+  type: 'image';
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+
+/** Only where the host asked for it: see the `audio` option of the provider. */
+export interface AudioPart {
+  type: 'audio';
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+
+/**
+ * Why a tool failed.
+ *
+ * - `execution`: it ran and reported an error, or its server could not be reached or refused the call
+ * - `timeout`: no result within the deadline
+ * - `validation`: arguments or output do not fit the schema
+ * - `cancelled`: the caller gave up
+ */
+export type ToolErrorKind = 'execution' | 'timeout' | 'validation' | 'cancelled';
+
+/** A tool failed. Its `code` is `TOOL_FAILED`; branch on `kind`. */
+export class ToolError extends McpError {
+  readonly kind: ToolErrorKind;
+
+  constructor(kind: ToolErrorKind, message: string, options?: { cause?: unknown }) {
+    super('TOOL_FAILED', message, options);
+    this.kind = kind;
+  }
+}
+
+/** What {@link createTool} needs to know. Absent flags claim nothing: not read-only, destructive, one call at a time. */
+export interface ToolSpec {
+  name: string;
+  title?: string;
+  description?: string;
+  /** Default: an object with any members. */
+  inputSchema?: JsonSchema;
+  outputSchema?: JsonSchema;
+  /** Default false. */
+  isReadOnly?: boolean;
+  /** Default: the opposite of `isReadOnly`. */
+  isDestructive?: boolean;
+  /** Default false. */
+  isIdempotent?: boolean;
+  /** Default true. */
+  isOpenWorld?: boolean;
+  /** Default false. */
+  isConcurrencySafe?: boolean;
+  /** A string is a successful output of plain text. */
+  call(args: unknown, context: ToolContext): ToolOutput | string | Promise<ToolOutput | string>;
+}
+
+/** Makes a tool of the host's own. What its `call` throws becomes a failure. */
+export function createTool(spec: ToolSpec): Tool {
+  const { isReadOnly = false } = spec;
+  return {
+    name: spec.name,
+    title: spec.title,
+    description: spec.description ?? '',
+    inputSchema: spec.inputSchema ?? { type: 'object' },
+    outputSchema: spec.outputSchema,
+    isReadOnly,
+    isDestructive: spec.isDestructive ?? !isReadOnly,
+    isIdempotent: spec.isIdempotent ?? false,
+    isOpenWorld: spec.isOpenWorld ?? true,
+    isConcurrencySafe: spec.isConcurrencySafe ?? false,
+    async call(args, context = {}) {
+      try {
+        const output = await spec.call(args, context);
+        return typeof output === 'string' ? { content: output } : output;
+      } catch (error) {
+        return failureOf(spec.name, error, context.signal);
+      }
+    },
+  };
+}
+
+/** The failed output that says why to the model and to the host. */
+export function toolFailure(error: ToolError, content: ToolFailure['content'] = error.message): ToolFailure {
+  return { content, isError: true, error };
+}
+
+/** Takes what a tool threw as its failure. */
+export function failureOf(name: string, thrown: unknown, signal: AbortSignal | undefined): ToolFailure {
+  if (thrown instanceof ToolError) return toolFailure(thrown);
+  const kind = signal?.aborted ? 'cancelled' : 'execution';
+  return toolFailure(new ToolError(kind, describeFailure(name, kind, thrown), { cause: thrown }));
+}
+
+function describeFailure(name: string, kind: ToolErrorKind, thrown: unknown): string {
+  if (kind === 'cancelled') return `Tool ${JSON.stringify(name)} was cancelled`;
+  return `Tool ${JSON.stringify(name)} failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+}
+
+/** All the text of an output, its parts joined by newlines. Parts that are no text are named by a placeholder. */
+export function textOf({ content }: ToolOutput): string {
+  if (typeof content === 'string') return content;
+  return content
+    .map((part) => (part.type === 'text' ? part.text : `[${part.type} ${part.mimeType}]`))
+    .join('\n');
+}

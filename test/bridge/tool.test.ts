@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { createTool, ToolError, textOf, toolFailure } from '../../src/bridge/index.ts';
+import { McpError } from '../../src/jsonrpc/index.ts';
+
+describe('createTool', () => {
+  it('claims nothing where flags are absent', () => {
+    const tool = createTool({ name: 't', call: () => 'done' });
+    expect(tool).toMatchObject({
+      description: '',
+      inputSchema: { type: 'object' },
+      isReadOnly: false,
+      isDestructive: true,
+      isIdempotent: false,
+      isOpenWorld: true,
+      isConcurrencySafe: false,
+    });
+  });
+
+  it('takes a read-only tool for one that destroys nothing', () => {
+    expect(createTool({ name: 't', isReadOnly: true, call: () => '' }).isDestructive).toBe(false);
+  });
+
+  it('hands over arguments and context, and takes a string for plain text', async () => {
+    const signal = new AbortController().signal;
+    const tool = createTool({
+      name: 't',
+      call: (args, context) => `${JSON.stringify(args)} ${context.signal === signal}`,
+    });
+    expect(await tool.call({ a: 1 }, { signal })).toEqual({ content: '{"a":1} true' });
+  });
+
+  it('turns what the tool throws into a failure with the cause', async () => {
+    const cause = new Error('no disk');
+    const tool = createTool({
+      name: 'save',
+      call: () => {
+        throw cause;
+      },
+    });
+    const output = await tool.call({});
+    expect(output).toMatchObject({ isError: true, content: 'Tool "save" failed: no disk' });
+    expect(output.isError && output.error).toMatchObject({ kind: 'execution', cause });
+  });
+
+  it('keeps a ToolError that the tool throws', async () => {
+    const error = new ToolError('validation', 'path must be a string');
+    const tool = createTool({ name: 't', call: () => Promise.reject(error) });
+    expect(await tool.call({})).toEqual({ isError: true, content: 'path must be a string', error });
+  });
+
+  it('says cancelled when the tool throws after its signal was aborted', async () => {
+    const tool = createTool({ name: 't', call: (_, { signal }) => Promise.reject(signal?.reason) });
+    const output = await tool.call({}, { signal: AbortSignal.abort() });
+    expect(output).toMatchObject({ isError: true, error: { kind: 'cancelled' } });
+  });
+});
+
+describe('ToolError', () => {
+  it('is part of the one hierarchy', () => {
+    const error = new ToolError('timeout', 'late');
+    expect(error).toBeInstanceOf(McpError);
+    expect(error).toMatchObject({ code: 'TOOL_FAILED', kind: 'timeout', name: 'ToolError' });
+  });
+});
+
+describe('textOf', () => {
+  it('joins the text parts and names the others', () => {
+    expect(textOf({ content: 'plain' })).toBe('plain');
+    expect(
+      textOf({
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'image', data: 'AA==', mimeType: 'image/png' },
+          { type: 'text', text: 'b' },
+        ],
+      }),
+    ).toBe('a\n[image image/png]\nb');
+    expect(textOf(toolFailure(new ToolError('execution', 'broken')))).toBe('broken');
+  });
+});
