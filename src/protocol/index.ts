@@ -1,12 +1,17 @@
+export type { BackoffOptions } from './client/backoff.ts';
+export type { CacheOptions } from './client/cache.ts';
+export type { ListenEvent } from './client/changes.ts';
 export {
   type ClientOptions,
   type InProcessServer,
+  type ListOptions,
   McpClient,
   type Notification,
-  type RequestOptions,
 } from './client/client.ts';
 export type { ServerDescription } from './client/dialect.ts';
 export type { InputContext, InputHandlers } from './client/input.ts';
+export type { RequestOptions } from './client/link.ts';
+export type { Subscription } from './client/listen.ts';
 export type { Verdict } from './client/negotiate.ts';
 export { DEFAULT_MAX_PAGES } from './client/pages.ts';
 export { DEFAULT_MAX_ROUNDS } from './client/rounds.ts';

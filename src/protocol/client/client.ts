@@ -8,21 +8,33 @@ import {
   TimeoutError,
 } from '../../jsonrpc/index.ts';
 import { createLinkedPair, type Transport } from '../../transport/index.ts';
-import { isModernError, UNSUPPORTED_PROTOCOL_VERSION } from '../errors.ts';
 import type { DialectName, Revision } from '../revisions.ts';
-import type { CallToolResult, Progress, ToolDefinition } from '../types/features.ts';
+import type { Resource, ResourceTemplate } from '../types/content.ts';
+import type {
+  CallToolResult,
+  CompleteParams,
+  CompleteResult,
+  GetPromptResult,
+  PromptDefinition,
+  ReadResourceResult,
+  SubscriptionFilter,
+  ToolDefinition,
+} from '../types/features.ts';
 import type {
   ClientCapabilities,
   Implementation,
   LoggingLevel,
   ServerCapabilities,
 } from '../types/identity.ts';
-import type { Connection } from './connection.ts';
-import type { RequestExtras } from './dialect.ts';
+import type { Root } from '../types/input.ts';
+import type { BackoffOptions } from './backoff.ts';
+import { type CacheOptions, ResultCache } from './cache.ts';
 import { declaredCapabilities, type InputHandlers } from './input.ts';
-import { type NegotiationOptions, negotiate, renegotiate, type Verdict } from './negotiate.ts';
+import { Link, type RequestOptions } from './link.ts';
+import { Subscription } from './listen.ts';
+import type { Verdict } from './negotiate.ts';
 import { DEFAULT_MAX_PAGES, keepValid, readAllPages } from './pages.ts';
-import { answerRound, DEFAULT_MAX_ROUNDS } from './rounds.ts';
+import { DEFAULT_MAX_ROUNDS } from './rounds.ts';
 
 const DEFAULT_PROBE_TIMEOUT_MS = 5000;
 
@@ -38,7 +50,10 @@ export interface ClientOptions extends InputHandlers {
   dialect?: DialectName | 'auto';
   /** What an earlier connection to the same server found out ({@link McpClient.verdict}): connects without a probe. */
   prior?: Verdict;
-  /** How long a server may be silent on the probe before it is taken for one of the session dialect, in milliseconds. Default 5000. */
+  /**
+   * How long a server may be silent on the probe before it is taken for one of the session dialect, in milliseconds.
+   * Default 5000.
+   */
   probeTimeoutMs?: number;
   /** How long the session handshake may take, in milliseconds. Default 60000. */
   connectTimeoutMs?: number;
@@ -48,29 +63,25 @@ export interface ClientOptions extends InputHandlers {
   maxPages?: number;
   /** How often a server may ask for input before one request is answered. Default 10. */
   maxRounds?: number;
+  /** Keeps lists and resources for as long as the server says they are fresh; false: nothing is kept. Default `{}`. */
+  cache?: CacheOptions | false;
+  /** The directories that the server may work in, answered to it when it asks; see {@link McpClient.setRoots}. */
+  roots?: readonly Root[];
+  /** Makes a lost connection anew by itself. Default: it stays lost until {@link McpClient.reconnect}. */
+  autoReconnect?: BackoffOptions;
   /** Gets every notification from the first moment on; see also {@link McpClient.onNotification}. */
   onNotification?: (notification: Notification) => void;
   /** Hears of what was skipped or repaired. Must not throw. Default: nobody hears. */
   onWarning?: (warning: McpError) => void;
-  /** Called once when the connection ends without {@link McpClient.close}. */
+  /** Called when the connection is lost for good, without {@link McpClient.close}. */
   onClose?: (reason: McpError) => void;
   /** Gives up connecting. */
   signal?: AbortSignal;
 }
 
-export interface RequestOptions {
-  /** Gives the request up: the server is told. The promise rejects with code `ABORTED`. */
-  signal?: AbortSignal;
-  /** The deadline, in milliseconds. Default: the client's `timeoutMs`; `Infinity` means none. */
-  timeoutMs?: number;
-  /** Gets each progress notification before the result. */
-  onProgress?: (progress: Progress) => void;
-  /** Whether progress starts the deadline anew. Default false. */
-  resetTimeoutOnProgress?: boolean;
-  /** The deadline that progress cannot move, in milliseconds. Default 600000. */
-  maxTimeoutMs?: number;
-  /** Stateless dialect: the least severe log message that the server may send for this request. */
-  logLevel?: LoggingLevel;
+export interface ListOptions extends RequestOptions {
+  /** Asks the server even where a kept result is still fresh. Default false. */
+  fresh?: boolean;
 }
 
 /** Anything that can be the server at the other end of an in-process connection. */
@@ -79,40 +90,50 @@ export interface InProcessServer {
 }
 
 /**
- * A connection to one MCP server, whatever dialect it speaks.
+ * A client of one MCP server, whatever dialect the server speaks.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic
  */
 export class McpClient {
   readonly #options: ClientOptions;
-  readonly #negotiation: NegotiationOptions;
+  readonly #link: Link;
+  readonly #cache: ResultCache | undefined;
   readonly #listeners = new Set<(notification: Notification) => void>();
-  #connection: Connection | undefined;
-  #renegotiation: Promise<void> | undefined;
+  #roots: readonly Root[] | undefined;
 
   private constructor(open: () => Transport, canReopen: boolean, options: ClientOptions) {
     this.#options = options;
-    this.#negotiation = {
-      open,
-      canReopen,
-      dialect: options.dialect ?? 'auto',
-      prior: options.prior,
-      identity: {
-        info: options.clientInfo ?? { name: 'mcpwire', version: '0.1.0' },
-        capabilities: declaredCapabilities(options, options.capabilities),
+    this.#roots = options.roots;
+    if (options.cache !== false) this.#cache = new ResultCache(options.cache);
+    const handlers = this.#handlers();
+    this.#link = new Link(
+      {
+        open,
+        canReopen,
+        dialect: options.dialect ?? 'auto',
+        prior: options.prior,
+        identity: {
+          info: options.clientInfo ?? { name: 'mcpwire', version: '0.1.0' },
+          capabilities: declaredCapabilities(handlers, options.capabilities),
+        },
+        handlers,
+        probeTimeoutMs: options.probeTimeoutMs ?? DEFAULT_PROBE_TIMEOUT_MS,
+        connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+        signal: options.signal,
       },
-      handlers: options,
-      probeTimeoutMs: options.probeTimeoutMs ?? DEFAULT_PROBE_TIMEOUT_MS,
-      connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_TIMEOUT_MS,
-      signal: options.signal,
-      hooks: {
+      {
         notification: (notification) => this.#onNotification(notification),
         warning: (warning) => this.#warn(warning),
-        closed: (connection, reason) => {
-          if (connection === this.#connection) options.onClose?.(reason);
-        },
       },
-    };
+      {
+        handlers,
+        timeoutMs: this.#timeoutMs,
+        maxRounds: options.maxRounds ?? DEFAULT_MAX_ROUNDS,
+        autoReconnect: options.autoReconnect,
+        onClose: options.onClose,
+        onReconnect: () => this.#onReconnect(),
+      },
+    );
   }
 
   /** Connects to a server in this process. @throws McpError `CONNECT_FAILED` when no dialect is found. */
@@ -142,43 +163,43 @@ export class McpClient {
     options: ClientOptions,
   ): Promise<McpClient> {
     const client = new McpClient(open, canReopen, options);
-    client.#connection = await negotiate(client.#negotiation);
+    await client.#link.open();
     return client;
   }
 
   /** The dialect that this connection speaks. */
   get dialect(): DialectName {
-    return this.#open.dialect.name;
+    return this.#link.connection.dialect.name;
   }
 
   /** The revision that was agreed on. */
   get protocolVersion(): Revision {
-    return this.#open.dialect.revision;
+    return this.#link.connection.dialect.revision;
   }
 
   /** Who the server says it is. Undefined where it says nothing. */
   get serverInfo(): Implementation | undefined {
-    return this.#open.dialect.server.info;
+    return this.#link.connection.dialect.server.info;
   }
 
   get serverCapabilities(): ServerCapabilities {
-    return this.#open.dialect.server.capabilities;
+    return this.#link.connection.dialect.server.capabilities;
   }
 
   /** What the server tells a model about how to use it. */
   get instructions(): string | undefined {
-    return this.#open.dialect.server.instructions;
+    return this.#link.connection.dialect.server.instructions;
   }
 
   /** What was found out about this server, as plain JSON; the `prior` option of the next connection takes it. */
   get verdict(): Verdict {
-    const { name, revision, server } = this.#open.dialect;
+    const { name, revision, server } = this.#link.connection.dialect;
     return { dialect: name, revision, server };
   }
 
   /** What this client is connected to, for messages to people. */
   get name(): string {
-    return this.#open.transport.name;
+    return this.#link.connection.transport.name;
   }
 
   /** Adds a listener for every notification of the server. Returns what removes it. */
@@ -194,14 +215,24 @@ export class McpClient {
    * @throws McpError `PAGINATION` when the list does not end within `maxPages`, TimeoutError when all pages together
    *   take longer than the deadline.
    */
-  async listTools(options: RequestOptions = {}): Promise<ToolDefinition[]> {
-    const items = await this.#list('tools/list', 'tools', options);
-    return keepValid<ToolDefinition>(
-      'tools/list',
-      items,
-      { name: 'string', inputSchema: 'object' },
-      (warning) => this.#warn(warning),
-    );
+  listTools(options: ListOptions = {}): Promise<ToolDefinition[]> {
+    return this.#list('tools/list', 'tools', { name: 'string', inputSchema: 'object' }, options);
+  }
+
+  /** Reads all pages of the server's resources. See {@link McpClient.listTools} for what it does with faults. */
+  listResources(options: ListOptions = {}): Promise<Resource[]> {
+    return this.#list('resources/list', 'resources', { uri: 'string', name: 'string' }, options);
+  }
+
+  /** Reads all pages of the server's resource templates. See {@link McpClient.listTools} for what it does with faults. */
+  listResourceTemplates(options: ListOptions = {}): Promise<ResourceTemplate[]> {
+    const required = { uriTemplate: 'string', name: 'string' } as const;
+    return this.#list('resources/templates/list', 'resourceTemplates', required, options);
+  }
+
+  /** Reads all pages of the server's prompts. See {@link McpClient.listTools} for what it does with faults. */
+  listPrompts(options: ListOptions = {}): Promise<PromptDefinition[]> {
+    return this.#list('prompts/list', 'prompts', { name: 'string' }, options);
   }
 
   /**
@@ -213,18 +244,102 @@ export class McpClient {
    */
   async callTool(name: string, args?: JsonObject, options: RequestOptions = {}): Promise<CallToolResult> {
     const params: JsonObject = args === undefined ? { name } : { name, arguments: args };
-    const result = await this.request('tools/call', params, options);
+    const result = await this.#link.request('tools/call', params, options);
+    // Sound: content, the one required member, is an array.
+    if (Array.isArray(result.content)) return result as unknown as CallToolResult;
     if (result.content === undefined) return { ...result, content: [] };
-    if (Array.isArray(result.content)) return result as unknown as CallToolResult; // Sound: content, the one required member, is checked.
     throw new McpError(
       'INVALID_RESULT',
       `Cannot read the result of tool "${name}": "content" is not an array`,
     );
   }
 
+  /** Reads a resource. @throws RpcError when there is none, with code -32602, or -32002 from older servers. */
+  async readResource(uri: string, options: ListOptions = {}): Promise<ReadResourceResult> {
+    const result = await this.#cached('resources/read', { uri }, options);
+    if (!Array.isArray(result.contents)) {
+      throw new McpError(
+        'INVALID_RESULT',
+        `Cannot read the result of resource "${uri}": "contents" is not an array`,
+      );
+    }
+    return result as unknown as ReadResourceResult; // Sound: contents, the one required member, is an array.
+  }
+
+  /** Fills in a prompt. @throws RpcError when the server refuses. */
+  async getPrompt(
+    name: string,
+    args?: { [name: string]: string },
+    options: RequestOptions = {},
+  ): Promise<GetPromptResult> {
+    const params: JsonObject = args === undefined ? { name } : { name, arguments: args };
+    const result = await this.#link.request('prompts/get', params, options);
+    if (!Array.isArray(result.messages)) {
+      throw new McpError(
+        'INVALID_RESULT',
+        `Cannot read the result of prompt "${name}": "messages" is not an array`,
+      );
+    }
+    return result as unknown as GetPromptResult; // Sound: messages, the one required member, is an array.
+  }
+
+  /** Asks what an argument of a prompt or of a resource template may be completed to. */
+  async complete(
+    params: CompleteParams,
+    options: RequestOptions = {},
+  ): Promise<CompleteResult['completion']> {
+    const { completion } = await this.#link.request('completion/complete', { ...params }, options);
+    if (
+      typeof completion !== 'object' ||
+      completion === null ||
+      !('values' in completion) ||
+      !Array.isArray(completion.values)
+    ) {
+      throw new McpError('INVALID_RESULT', 'Cannot read a completion: "completion.values" is not an array');
+    }
+    return completion as CompleteResult['completion']; // Sound: values, the one required member, is an array.
+  }
+
+  /**
+   * Sets the least severe log message that is wanted. The session dialect tells the server once; in the stateless
+   * dialect every later request says it.
+   */
+  async setLogLevel(level: LoggingLevel, options: RequestOptions = {}): Promise<void> {
+    this.#link.logLevel = level;
+    const request = this.#link.connection.dialect.logLevelRequest(level);
+    if (request) await this.#link.request(request.method, request.params, options);
+  }
+
+  /**
+   * Changes the directories that the server may work in, and tells it where the dialect has a way to. Only for clients
+   * made with the `roots` option: without it the capability is not declared.
+   */
+  async setRoots(roots: readonly Root[]): Promise<void> {
+    if (this.#roots === undefined)
+      throw new TypeError('setRoots needs a client that was made with the roots option');
+    this.#roots = roots;
+    const { rootsChanged } = this.#link.connection.dialect;
+    if (rootsChanged) await this.notify(rootsChanged);
+  }
+
+  /**
+   * Follows changes at the server.
+   *
+   * @throws McpError when the server refuses, TimeoutError when it does not acknowledge in time.
+   */
+  listen(filter: SubscriptionFilter, options: { signal?: AbortSignal } = {}): Promise<Subscription> {
+    const host = {
+      connected: () => this.#link.connected(),
+      closing: this.#link.closing,
+      timeoutMs: this.#timeoutMs,
+      warn: (warning: McpError) => this.#warn(warning),
+    };
+    return Subscription.open(host, filter, options.signal);
+  }
+
   /** Asks for a sign of life. Resolves when the server answers. */
   async ping(options: RequestOptions = {}): Promise<void> {
-    await this.request(this.#open.dialect.pingMethod, undefined, options);
+    await this.#link.request(this.#link.connection.dialect.pingMethod, undefined, options);
   }
 
   /**
@@ -233,112 +348,68 @@ export class McpClient {
    *
    * @throws RpcError when the server answers with an error, TimeoutError at the deadline.
    */
-  async request(method: string, params?: JsonObject, options: RequestOptions = {}): Promise<JsonObject> {
-    const connection = this.#open;
-    const result = await this.#send(connection, method, params, options);
-    if (connection.dialect.resultType(method, result) === 'complete') return result;
-    return this.#driveRounds(method, params, result, options);
+  request(method: string, params?: JsonObject, options: RequestOptions = {}): Promise<JsonObject> {
+    return this.#link.request(method, params, options);
   }
 
   /** Sends a notification. */
-  async notify(method: string, params?: JsonObject): Promise<void> {
-    const { dialect, peer, transport } = this.#open;
-    const shaped = dialect.shape(params, undefined);
-    await peer.notify(
-      method,
-      shaped,
-      transport.carriesHeaders ? { headers: dialect.headers(method, shaped) } : undefined,
-    );
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.#link.notify(method, params);
+  }
+
+  /**
+   * Makes a lost connection anew: at least once, then with growing delays. Handlers stay, subscriptions are opened
+   * again, and whoever holds this client goes on using it.
+   *
+   * @throws McpError `NOT_SUPPORTED` for an in-process client or a single transport, else the last attempt's error.
+   */
+  reconnect(retry: BackoffOptions = {}): Promise<void> {
+    return this.#link.reconnect(retry);
   }
 
   /** Ends the connection and everything it owns. Pending requests reject with code `CLOSED`. Idempotent. */
-  async close(): Promise<void> {
-    await this.#connection?.close();
+  close(): Promise<void> {
+    return this.#link.close();
   }
 
-  get #open(): Connection {
-    if (!this.#connection) throw new McpError('CLOSED', 'The client is not connected');
-    return this.#connection;
+  get #timeoutMs(): number {
+    return this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   }
 
-  #send(
-    connection: Connection,
+  #handlers(): InputHandlers {
+    const { onElicit, onSample, onListRoots } = this.#options;
+    const answerRoots = onListRoots ?? (this.#roots && (() => this.#roots ?? []));
+    return {
+      ...(onElicit && { onElicit }),
+      ...(onSample && { onSample }),
+      ...(answerRoots && { onListRoots: answerRoots }),
+    };
+  }
+
+  async #list<Item>(
     method: string,
-    params: JsonObject | undefined,
-    options: RequestOptions,
-  ): Promise<JsonObject> {
-    const sent = this.#sendOnce(connection, method, params, options);
-    if (!connection.dialect.renegotiates) return sent;
-    return sent.catch(async (error) => {
-      if (!isModernError(error) || error.rpcCode !== UNSUPPORTED_PROTOCOL_VERSION) throw error;
-      await this.#renegotiate(connection, error);
-      return this.#sendOnce(connection, method, params, options);
-    });
-  }
-
-  #sendOnce(
-    connection: Connection,
-    method: string,
-    params: JsonObject | undefined,
-    options: RequestOptions,
-  ): Promise<JsonObject> {
-    const { peer, dialect, transport } = connection;
-    const { onProgress } = options;
-    const id = peer.nextId();
-    const shaped = dialect.shape(params, requestExtras(id, options));
-    return peer.call(method, shaped, {
-      id,
-      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-      ...(options.signal && { signal: options.signal }),
-      ...(options.maxTimeoutMs !== undefined && { maxTimeoutMs: options.maxTimeoutMs }),
-      ...(options.resetTimeoutOnProgress && { resetOnProgress: true }),
-      ...(onProgress && { onProgress: (progress: JsonObject) => onProgress(readProgress(progress)) }),
-      ...(transport.carriesHeaders && { headers: dialect.headers(method, shaped) }),
-    });
-  }
-
-  /** One renegotiation serves all requests that were refused at the same time. */
-  #renegotiate(connection: Connection, refusal: RpcError): Promise<void> {
-    this.#renegotiation ??= renegotiate(connection, refusal, this.#negotiation).finally(() => {
-      this.#renegotiation = undefined;
-    });
-    return this.#renegotiation;
-  }
-
-  async #driveRounds(
-    method: string,
-    params: JsonObject | undefined,
-    first: JsonObject,
-    options: RequestOptions,
-  ): Promise<JsonObject> {
-    const maxRounds = this.#options.maxRounds ?? DEFAULT_MAX_ROUNDS;
-    const context = { signal: options.signal ?? new AbortController().signal };
-    let result = first;
-    for (let round = 0; round < maxRounds; round++) {
-      const answers = await answerRound(method, result, this.#options, context);
-      const connection = this.#open;
-      result = await this.#send(connection, method, { ...params, ...answers }, options);
-      if (connection.dialect.resultType(method, result) === 'complete') return result;
-    }
-    throw new McpError(
-      'ROUNDS_EXCEEDED',
-      `"${this.name}" asked for input more than ${maxRounds} times on "${method}"; raise maxRounds`,
-    );
-  }
-
-  async #list(method: string, member: string, options: RequestOptions): Promise<unknown[]> {
-    const { timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS } = options;
+    member: string,
+    required: { readonly [member: string]: 'string' | 'object' },
+    options: ListOptions,
+  ): Promise<Item[]> {
+    const { timeoutMs = this.#timeoutMs } = options;
     const end = performance.now() + timeoutMs;
     try {
-      return await readAllPages(method, member, this.#options.maxPages ?? DEFAULT_MAX_PAGES, (cursor) => {
-        const left = end - performance.now();
-        if (left <= 0)
-          throw new TimeoutError(`Cannot read "${method}" to its end within ${timeoutMs} ms`, timeoutMs);
-        return this.request(method, cursor === undefined ? undefined : { cursor }, {
-          ...options,
-          timeoutMs: left,
-        });
-      });
+      const items = await readAllPages(
+        method,
+        member,
+        this.#options.maxPages ?? DEFAULT_MAX_PAGES,
+        (cursor) => {
+          const left = end - performance.now();
+          if (left <= 0)
+            throw new TimeoutError(`Cannot read "${method}" to its end within ${timeoutMs} ms`, timeoutMs);
+          return this.#cached(method, cursor === undefined ? undefined : { cursor }, {
+            ...options,
+            timeoutMs: left,
+          });
+        },
+      );
+      return keepValid<Item>(method, items, required, (warning) => this.#warn(warning));
     } catch (error) {
       if (!(error instanceof RpcError) || error.rpcCode !== METHOD_NOT_FOUND) throw error;
       this.#warn(
@@ -348,7 +419,32 @@ export class McpClient {
     }
   }
 
+  async #cached(method: string, params: JsonObject | undefined, options: ListOptions): Promise<JsonObject> {
+    const cache = this.#cache;
+    if (!cache) return this.#link.request(method, params, options);
+    const kept = options.fresh ? undefined : cache.get(method, params);
+    if (kept) return kept;
+    const { generation } = cache;
+    const first = await this.#link.ask(method, params, options);
+    const result = await this.#link.finish(method, params, first, options);
+    // What input went into belongs to that input, which is no part of the key.
+    if (result === first && generation === cache.generation) cache.set(method, params, result);
+    return result;
+  }
+
+  #onReconnect(): void {
+    this.#cache?.drop();
+    const { logLevel } = this.#link;
+    if (logLevel === undefined) return;
+    this.setLogLevel(logLevel).catch((cause) => {
+      this.#warn(
+        new McpError('RPC_ERROR', 'The log level could not be set again after reconnecting', { cause }),
+      );
+    });
+  }
+
   #onNotification({ method, params }: JsonRpcNotification): void {
+    this.#cache?.onNotification(method, params);
     const notification: Notification = params === undefined ? { method } : { method, params };
     this.#options.onNotification?.(notification);
     for (const listener of this.#listeners) listener(notification);
@@ -357,20 +453,4 @@ export class McpClient {
   #warn(warning: McpError): void {
     this.#options.onWarning?.(warning);
   }
-}
-
-function requestExtras(id: number, options: RequestOptions): RequestExtras | undefined {
-  const { onProgress, resetTimeoutOnProgress, logLevel } = options;
-  if (!onProgress && !resetTimeoutOnProgress && logLevel === undefined) return undefined;
-  const extras: RequestExtras = {};
-  if (onProgress || resetTimeoutOnProgress) extras.progressToken = id;
-  if (logLevel !== undefined) extras.logLevel = logLevel;
-  return extras;
-}
-
-function readProgress(params: JsonObject): Progress {
-  const progress: Progress = { progress: typeof params.progress === 'number' ? params.progress : 0 };
-  if (typeof params.total === 'number') progress.total = params.total;
-  if (typeof params.message === 'string') progress.message = params.message;
-  return progress;
 }

@@ -6,7 +6,7 @@ import {
   Peer,
 } from '../../jsonrpc/index.ts';
 import type { Transport } from '../../transport/index.ts';
-import type { ClientDialect } from './dialect.ts';
+import type { ChannelTap, ClientDialect, DialectChannel } from './dialect.ts';
 
 export interface ConnectionHooks {
   /** Gets every notification that is not spent on a pending call. */
@@ -21,10 +21,13 @@ export interface ConnectionHooks {
 const NEVER_CANCELLED: readonly string[] = ['initialize', 'server/discover'];
 
 /** One open transport with the peer that correlates its messages. A client may go through several. */
-export class Connection {
+export class Connection implements DialectChannel {
   readonly transport: Transport;
   readonly peer: Peer;
   readonly #hooks: ConnectionHooks;
+  // How many listeners each resource has; the server hears of the first and of the last.
+  readonly #subscribed = new Map<string, number>();
+  readonly #taps = new Set<ChannelTap>();
   #dialect: ClientDialect;
 
   private constructor(transport: Transport, dialect: ClientDialect, hooks: ConnectionHooks) {
@@ -57,6 +60,10 @@ export class Connection {
     return connection;
   }
 
+  get name(): string {
+    return this.transport.name;
+  }
+
   /** How messages are shaped and answered. It starts as the dialect that expects the least of the server. */
   get dialect(): ClientDialect {
     return this.#dialect;
@@ -64,6 +71,40 @@ export class Connection {
 
   use(dialect: ClientDialect): void {
     this.#dialect = dialect;
+  }
+
+  /** Adds someone who follows what arrives. Returns what removes them. */
+  tap(tap: ChannelTap): () => void {
+    this.#taps.add(tap);
+    return () => this.#taps.delete(tap);
+  }
+
+  async subscribe(uri: string, timeoutMs: number): Promise<void> {
+    const count = this.#subscribed.get(uri) ?? 0;
+    this.#subscribed.set(uri, count + 1);
+    if (count > 0) return;
+    try {
+      await this.#callAbout(uri, 'resources/subscribe', timeoutMs);
+    } catch (error) {
+      this.#subscribed.delete(uri);
+      throw error;
+    }
+  }
+
+  async unsubscribe(uri: string, timeoutMs: number): Promise<void> {
+    const count = this.#subscribed.get(uri) ?? 0;
+    if (count > 1) {
+      this.#subscribed.set(uri, count - 1);
+      return;
+    }
+    this.#subscribed.delete(uri);
+    if (this.peer.closed) return;
+    // Nobody waits for events of it any more, so a refusal changes nothing.
+    await this.#callAbout(uri, 'resources/unsubscribe', timeoutMs).catch(() => {});
+  }
+
+  #callAbout(uri: string, method: string, timeoutMs: number): Promise<JsonObject> {
+    return this.peer.call(method, { uri }, { timeoutMs, headers: this.#dialect.headers(method, { uri }) });
   }
 
   async close(): Promise<void> {
@@ -82,6 +123,7 @@ export class Connection {
     ) {
       return;
     }
+    for (const tap of this.#taps) tap.notification(method, params);
     this.#hooks.notification(notification);
   }
 

@@ -1,11 +1,13 @@
-import type { InboundRequest, JsonObject, JsonRpcRequest } from '../../jsonrpc/index.ts';
+import type { InboundRequest, JsonObject, JsonRpcRequest, McpError, Peer } from '../../jsonrpc/index.ts';
 import type { DialectName, Revision } from '../revisions.ts';
+import type { SubscriptionFilter } from '../types/features.ts';
 import type {
   ClientCapabilities,
   Implementation,
   LoggingLevel,
   ServerCapabilities,
 } from '../types/identity.ts';
+import type { ListenSink, OpenListen } from './changes.ts';
 
 /** What a client says of itself. */
 export interface ClientIdentity {
@@ -24,6 +26,26 @@ export interface ServerDescription {
 export interface RequestExtras {
   progressToken?: string | number;
   logLevel?: LoggingLevel;
+}
+
+/** What a dialect works on when it does more than shape single messages: one open connection. */
+export interface DialectChannel {
+  readonly dialect: ClientDialect;
+  readonly peer: Peer;
+  /** What is at the other end, for error messages. */
+  readonly name: string;
+  /** Adds someone who follows what arrives. Returns what removes them. */
+  tap(tap: ChannelTap): () => void;
+  /** Says that one more listener wants to hear of a resource; the first one sends a request. */
+  subscribe(uri: string, timeoutMs: number): Promise<void>;
+  /** Says that one listener less does; the last one sends a request. Never rejects. */
+  unsubscribe(uri: string, timeoutMs: number): Promise<void>;
+}
+
+/** Someone who follows what arrives on one connection. */
+export interface ChannelTap {
+  notification(method: string, params: JsonObject | undefined): void;
+  closed(reason: McpError): void;
 }
 
 /**
@@ -54,4 +76,15 @@ export interface ClientDialect {
   answer(request: JsonRpcRequest, inbound: InboundRequest): JsonObject | Promise<JsonObject> | undefined;
   /** Whether an array of messages is legal. */
   readonly acceptsBatches: boolean;
+  /** Opens a stream of changes on a connection. */
+  listen(
+    channel: DialectChannel,
+    filter: SubscriptionFilter,
+    sink: ListenSink,
+    timeoutMs: number,
+  ): Promise<OpenListen>;
+  /** The request that sets the level of log messages; undefined where each request says it itself. */
+  logLevelRequest(level: LoggingLevel): { method: string; params: JsonObject } | undefined;
+  /** The notification that says that the client's roots changed; undefined where the server asks each time. */
+  readonly rootsChanged: string | undefined;
 }

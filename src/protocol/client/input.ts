@@ -55,7 +55,10 @@ export function answerInput(
   switch (method) {
     case 'elicitation/create': {
       const { onElicit } = handlers;
-      return onElicit && settle(method, () => onElicit(asked as unknown as ElicitParams, context));
+      const question = asked as unknown as ElicitParams;
+      return (
+        onElicit && settle(method, async () => withDefaults(question, await onElicit(question, context)))
+      );
     }
     case 'sampling/createMessage': {
       const { onSample } = handlers;
@@ -71,6 +74,27 @@ export function answerInput(
     default:
       return undefined;
   }
+}
+
+/**
+ * Fills the fields that an accepted form leaves out with the defaults that its schema names.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
+ */
+function withDefaults(question: ElicitParams, answer: ElicitResult): ElicitResult {
+  if (answer.action !== 'accept' || question.mode === 'url' || !isJsonObject(question.requestedSchema))
+    return answer;
+  const { properties } = question.requestedSchema;
+  if (!isJsonObject(properties)) return answer;
+  const defaults = Object.entries(properties).flatMap(([name, field]) =>
+    isJsonObject(field) && field.default !== undefined ? [[name, field.default] as const] : [],
+  );
+  if (defaults.length === 0) return answer;
+  // Sound: a default is of the type of its field, or the server contradicts itself.
+  return {
+    ...answer,
+    content: { ...(Object.fromEntries(defaults) as ElicitResult['content']), ...answer.content },
+  };
 }
 
 async function settle(method: string, handler: () => object | Promise<object>): Promise<JsonObject> {

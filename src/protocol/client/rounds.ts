@@ -23,7 +23,8 @@ export async function answerRound(
   const retry: JsonObject = {};
   if (typeof requestState === 'string') retry.requestState = requestState;
   if (isJsonObject(inputRequests)) {
-    retry.inputResponses = await answerAll(method, inputRequests, handlers, context);
+    const answers = answerAll(method, inputRequests, handlers, context);
+    retry.inputResponses = await orAborted(answers, context.signal);
   } else if (retry.requestState === undefined) {
     throw new McpError(
       'INVALID_RESULT',
@@ -31,6 +32,22 @@ export async function answerRound(
     );
   }
   return retry;
+}
+
+/** Waits for `promise`, but no longer than until the signal is aborted: a handler may not heed it. */
+async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () =>
+      reject(new McpError('ABORTED', 'The request was aborted by the caller', { cause: signal.reason }));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 async function answerAll(

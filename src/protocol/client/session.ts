@@ -9,8 +9,17 @@ import {
   RpcError,
 } from '../../jsonrpc/index.ts';
 import { isSessionRevision, REVISIONS, SESSION_REVISIONS, type SessionRevision } from '../revisions.ts';
+import type { SubscriptionFilter } from '../types/features.ts';
+import type { LoggingLevel } from '../types/identity.ts';
+import { type ListenSink, type OpenListen, readChange, wants } from './changes.ts';
 import type { Connection } from './connection.ts';
-import type { ClientDialect, ClientIdentity, RequestExtras, ServerDescription } from './dialect.ts';
+import type {
+  ClientDialect,
+  ClientIdentity,
+  DialectChannel,
+  RequestExtras,
+  ServerDescription,
+} from './dialect.ts';
 import { answerInput, type InputHandlers } from './input.ts';
 import { describeServer } from './server-description.ts';
 
@@ -55,6 +64,44 @@ export class SessionDialect implements ClientDialect {
     return 'complete';
   }
 
+  readonly rootsChanged = 'notifications/roots/list_changed';
+
+  logLevelRequest(level: LoggingLevel): { method: string; params: JsonObject } {
+    return { method: 'logging/setLevel', params: { level } };
+  }
+
+  /** Listens by the session's own notifications, and by subscribing to each resource. */
+  async listen(
+    channel: DialectChannel,
+    filter: SubscriptionFilter,
+    sink: ListenSink,
+    timeoutMs: number,
+  ): Promise<OpenListen> {
+    const honoured = honouredBySession(filter, this.server);
+    const stopTap = channel.tap({
+      notification: (method, params) => {
+        const event = readChange(method, params);
+        if (event && wants(honoured, event)) sink.event(event);
+      },
+      closed: (reason) => sink.ended(reason),
+    });
+    const subscribed: string[] = [];
+    const close = async () => {
+      stopTap();
+      for (const uri of subscribed) await channel.unsubscribe(uri, timeoutMs);
+    };
+    try {
+      for (const uri of honoured.resourceSubscriptions ?? []) {
+        await channel.subscribe(uri, timeoutMs);
+        subscribed.push(uri);
+      }
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return { honoured, close };
+  }
+
   answer(request: JsonRpcRequest, inbound: InboundRequest): JsonObject | Promise<JsonObject> {
     const { method, params } = request;
     if (method === 'ping') return {};
@@ -62,6 +109,21 @@ export class SessionDialect implements ClientDialect {
     if (!answered) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
     return answered;
   }
+}
+
+function honouredBySession(
+  filter: SubscriptionFilter,
+  { capabilities }: ServerDescription,
+): SubscriptionFilter {
+  const { tools, prompts, resources } = capabilities;
+  const honoured: SubscriptionFilter = {};
+  if (filter.toolsListChanged && tools?.listChanged) honoured.toolsListChanged = true;
+  if (filter.promptsListChanged && prompts?.listChanged) honoured.promptsListChanged = true;
+  if (filter.resourcesListChanged && resources?.listChanged) honoured.resourcesListChanged = true;
+  if (filter.resourceSubscriptions && resources?.subscribe) {
+    honoured.resourceSubscriptions = [...new Set(filter.resourceSubscriptions)];
+  }
+  return honoured;
 }
 
 /**

@@ -4,6 +4,8 @@ import {
   type JsonObject,
   type JsonRpcRequest,
   McpError,
+  TimeoutError,
+  toError,
 } from '../../jsonrpc/index.ts';
 import { requestHeaders } from '../headers.ts';
 import {
@@ -12,10 +14,19 @@ import {
   META_LOG_LEVEL,
   META_PROTOCOL_VERSION,
   META_SERVER_INFO,
+  META_SUBSCRIPTION_ID,
 } from '../meta.ts';
 import type { StatelessRevision } from '../revisions.ts';
+import type { SubscriptionFilter } from '../types/features.ts';
+import { type ListenSink, type OpenListen, readChange } from './changes.ts';
 import type { Connection } from './connection.ts';
-import type { ClientDialect, ClientIdentity, RequestExtras, ServerDescription } from './dialect.ts';
+import type {
+  ClientDialect,
+  ClientIdentity,
+  DialectChannel,
+  RequestExtras,
+  ServerDescription,
+} from './dialect.ts';
 import { describeServer } from './server-description.ts';
 
 /**
@@ -74,6 +85,56 @@ export class StatelessDialect implements ClientDialect {
     );
   }
 
+  readonly rootsChanged = undefined;
+
+  logLevelRequest(): undefined {}
+
+  /** Listens by one request that stays open as long as the subscription does. */
+  listen(
+    channel: DialectChannel,
+    filter: SubscriptionFilter,
+    sink: ListenSink,
+    timeoutMs: number,
+  ): Promise<OpenListen> {
+    return new Promise((resolve, reject) => {
+      const { name, peer } = channel;
+      const id = peer.nextId();
+      const stop = new AbortController();
+      const tooLate = setTimeout(() => stop.abort(), timeoutMs);
+      let acknowledged = false;
+      const over = (error?: Error) => {
+        clearTimeout(tooLate);
+        stopTap();
+        if (!acknowledged) reject(notAcknowledged(name, stop.signal.aborted, timeoutMs, error));
+        else if (!stop.signal.aborted) sink.ended(error);
+      };
+      const onNotification = (method: string, params: JsonObject | undefined) => {
+        if (method === 'notifications/cancelled' && params?.requestId === id) {
+          peer.fail(id, new McpError('CLOSED', `"${name}" tore the subscription down`));
+        } else if (subscriptionOf(params) !== id) {
+          return;
+        } else if (method === 'notifications/subscriptions/acknowledged') {
+          acknowledged = true;
+          clearTimeout(tooLate);
+          const honoured = isJsonObject(params?.notifications) ? params.notifications : {};
+          resolve({ honoured, close: async () => stop.abort() });
+        } else if (acknowledged) {
+          const event = readChange(method, params);
+          if (event) sink.event(event);
+        }
+      };
+      // That the connection closes is heard by the pending request, too.
+      const stopTap = channel.tap({ notification: onNotification, closed: () => {} });
+      const params = this.shape({ notifications: filter }, undefined);
+      const headers = this.headers('subscriptions/listen', params);
+      const timing = { signal: stop.signal, timeoutMs: Number.POSITIVE_INFINITY };
+      peer.call('subscriptions/listen', params, { id, headers, ...timing }).then(
+        () => over(),
+        (error) => over(toError(error)),
+      );
+    });
+  }
+
   answer(request: JsonRpcRequest): undefined {
     this.#warn(
       new McpError(
@@ -82,6 +143,16 @@ export class StatelessDialect implements ClientDialect {
       ),
     );
   }
+}
+
+function subscriptionOf(params: JsonObject | undefined): unknown {
+  return isJsonObject(params?._meta) ? params._meta[META_SUBSCRIPTION_ID] : undefined;
+}
+
+function notAcknowledged(name: string, late: boolean, timeoutMs: number, error: Error | undefined): Error {
+  if (late)
+    return new TimeoutError(`"${name}" did not acknowledge a subscription within ${timeoutMs} ms`, timeoutMs);
+  return error ?? new McpError('INVALID_RESULT', `"${name}" ended a subscription without acknowledging it`);
 }
 
 /**
@@ -98,6 +169,7 @@ export async function discover(
   const headers = dialect.headers('server/discover', params);
   const result = await connection.peer.call('server/discover', params, { ...options, headers });
   if (!Array.isArray(result.supportedVersions)) return undefined;
-  const info = isJsonObject(result._meta) ? result._meta[META_SERVER_INFO] : undefined;
+  // Drafts of the revision had it beside the versions.
+  const info = isJsonObject(result._meta) ? result._meta[META_SERVER_INFO] : result.serverInfo;
   return { versions: result.supportedVersions, server: describeServer(result, info) };
 }

@@ -1,0 +1,283 @@
+import { type CallOptions, type JsonObject, McpError, type RpcError, toError } from '../../jsonrpc/index.ts';
+import { isModernError, UNSUPPORTED_PROTOCOL_VERSION } from '../errors.ts';
+import type { Progress } from '../types/features.ts';
+import type { LoggingLevel } from '../types/identity.ts';
+import { type BackoffOptions, backoffDelay, readBackoff, wait } from './backoff.ts';
+import type { Connection, ConnectionHooks } from './connection.ts';
+import type { RequestExtras } from './dialect.ts';
+import type { InputHandlers } from './input.ts';
+import { type NegotiationOptions, negotiate, renegotiate } from './negotiate.ts';
+import { answerRound } from './rounds.ts';
+
+export interface RequestOptions {
+  /** Gives the request up: the server is told. The promise rejects with code `ABORTED`. */
+  signal?: AbortSignal;
+  /** The deadline of each round, in milliseconds. Default: the client's `timeoutMs`; `Infinity` means none. */
+  timeoutMs?: number;
+  /** Gets each progress notification before the result. */
+  onProgress?: (progress: Progress) => void;
+  /** Whether progress starts the deadline anew. Default false. */
+  resetTimeoutOnProgress?: boolean;
+  /** The deadline that progress cannot move, in milliseconds. Default 600000. */
+  maxTimeoutMs?: number;
+  /** Returns a result that asks for input as it is, instead of answering it with the client's handlers. Default false. */
+  once?: boolean;
+}
+
+export interface LinkOptions {
+  handlers: InputHandlers;
+  timeoutMs: number;
+  maxRounds: number;
+  /** What {@link Link.reconnect} does by itself when the connection is lost; undefined: nothing. */
+  autoReconnect: BackoffOptions | undefined;
+  onClose: ((reason: McpError) => void) | undefined;
+  onReconnect: () => void;
+}
+
+/**
+ * What a client sends its requests over: one connection at a time. It answers what a server asks on the way, agrees on
+ * another revision when one is refused, and makes the connection anew when it is lost.
+ */
+export class Link {
+  readonly #negotiation: NegotiationOptions;
+  readonly #options: LinkOptions;
+  #connection: Connection | undefined;
+  #renegotiation: Promise<void> | undefined;
+  #reconnection: Promise<void> | undefined;
+  readonly #closing = new AbortController();
+  /** Those who wait for the next connection, or for the end. */
+  readonly #waiting = new Set<() => void>();
+  /** The least severe log message wanted; each dialect says it in its own way. */
+  logLevel: LoggingLevel | undefined;
+
+  constructor(
+    negotiation: Omit<NegotiationOptions, 'hooks'>,
+    hooks: Omit<ConnectionHooks, 'closed'>,
+    options: LinkOptions,
+  ) {
+    this.#options = options;
+    this.#negotiation = {
+      ...negotiation,
+      hooks: {
+        ...hooks,
+        closed: (connection, reason) => {
+          if (connection === this.#connection) this.#onLost(reason);
+        },
+      },
+    };
+  }
+
+  /** @throws McpError as {@link negotiate} does. */
+  async open(): Promise<void> {
+    this.#connection = await negotiate(this.#negotiation);
+  }
+
+  /** @throws McpError `CLOSED` before the first connection. */
+  get connection(): Connection {
+    if (!this.#connection) throw new McpError('CLOSED', 'The client is not connected');
+    return this.#connection;
+  }
+
+  /** Aborted when the client is closed for good. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /**
+   * The connection, waited for where it is lost and can be made anew.
+   *
+   * @throws McpError when there will be none.
+   */
+  async connected(): Promise<Connection> {
+    while (this.connection.peer.closed) {
+      if (this.closing.aborted || !this.#negotiation.canReopen) throw this.connection.peer.closed;
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+    return this.connection;
+  }
+
+  /** Sends a request and waits for its final result. */
+  async request(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    return this.finish(method, params, await this.ask(method, params, options), options);
+  }
+
+  /** Sends a request and waits for its first result, which may ask for input. */
+  async ask(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<JsonObject> {
+    if (this.#reconnection) await this.#reconnection;
+    return this.#send(this.connection, method, params, options);
+  }
+
+  /** Answers what a result asks for until there is a final one; that may be `first` itself. */
+  async finish(
+    method: string,
+    params: JsonObject | undefined,
+    first: JsonObject,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const { dialect } = this.connection;
+    if (dialect.resultType(method, first) === 'complete' || options.once) return first;
+    return this.#driveRounds(method, params, first, options);
+  }
+
+  async notify(method: string, params: JsonObject | undefined): Promise<void> {
+    const { dialect, peer, transport } = this.connection;
+    const shaped = dialect.shape(params, undefined);
+    await peer.notify(
+      method,
+      shaped,
+      transport.carriesHeaders ? { headers: dialect.headers(method, shaped) } : undefined,
+    );
+  }
+
+  /**
+   * Makes the connection anew, with growing, jittered delays between the attempts; at least one is made. Calls that
+   * come meanwhile wait for it; one attempt serves all who ask.
+   *
+   * @throws McpError `NOT_SUPPORTED` where a connection cannot be made twice, else the last attempt's error.
+   */
+  reconnect(retry: BackoffOptions): Promise<void> {
+    if (!this.#negotiation.canReopen) {
+      const name = this.connection.transport.name;
+      return Promise.reject(
+        new McpError('NOT_SUPPORTED', `Cannot reconnect to "${name}": this connection can be made only once`),
+      );
+    }
+    this.#reconnection ??= this.#reconnect(retry).finally(() => {
+      this.#reconnection = undefined;
+    });
+    return this.#reconnection;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new McpError('CLOSED', 'The client was closed'));
+    await this.#reconnection?.catch(() => {}); // Its caller hears of it; here it only has to be over.
+    await this.#connection?.close();
+    this.#wakeWaiting();
+  }
+
+  #send(
+    connection: Connection,
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const sent = this.#sendOnce(connection, method, params, options);
+    if (!connection.dialect.renegotiates) return sent;
+    return sent.catch(async (error) => {
+      if (!isModernError(error) || error.rpcCode !== UNSUPPORTED_PROTOCOL_VERSION) throw error;
+      await this.#renegotiate(connection, error);
+      return this.#sendOnce(connection, method, params, options);
+    });
+  }
+
+  #sendOnce(
+    connection: Connection,
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const { peer, dialect, transport } = connection;
+    const id = peer.nextId();
+    const shaped = dialect.shape(params, this.#extras(id, options));
+    const call: CallOptions = { id, timeoutMs: options.timeoutMs ?? this.#options.timeoutMs };
+    const { signal, maxTimeoutMs, onProgress } = options;
+    if (signal) call.signal = signal;
+    if (maxTimeoutMs !== undefined) call.maxTimeoutMs = maxTimeoutMs;
+    if (options.resetTimeoutOnProgress) call.resetOnProgress = true;
+    if (onProgress) call.onProgress = (progress) => onProgress(readProgress(progress));
+    if (transport.carriesHeaders) call.headers = dialect.headers(method, shaped);
+    return peer.call(method, shaped, call);
+  }
+
+  #extras(id: number, { onProgress, resetTimeoutOnProgress }: RequestOptions): RequestExtras | undefined {
+    const { logLevel } = this;
+    const wantsProgress = onProgress || resetTimeoutOnProgress;
+    if (!wantsProgress && logLevel === undefined) return undefined;
+    const extras: RequestExtras = {};
+    if (wantsProgress) extras.progressToken = id;
+    if (logLevel !== undefined) extras.logLevel = logLevel;
+    return extras;
+  }
+
+  /** One renegotiation serves all requests that were refused at the same time. */
+  #renegotiate(connection: Connection, refusal: RpcError): Promise<void> {
+    this.#renegotiation ??= renegotiate(connection, refusal, this.#negotiation).finally(() => {
+      this.#renegotiation = undefined;
+    });
+    return this.#renegotiation;
+  }
+
+  async #driveRounds(
+    method: string,
+    params: JsonObject | undefined,
+    first: JsonObject,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const { handlers, maxRounds } = this.#options;
+    const context = {
+      signal: options.signal ? AbortSignal.any([options.signal, this.closing]) : this.closing,
+    };
+    let result = first;
+    for (let round = 0; round < maxRounds; round++) {
+      const answers = await answerRound(method, result, handlers, context);
+      const { connection } = this;
+      result = await this.#send(connection, method, { ...params, ...answers }, options);
+      if (connection.dialect.resultType(method, result) === 'complete') return result;
+    }
+    throw new McpError(
+      'ROUNDS_EXCEEDED',
+      `"${this.connection.transport.name}" asked for input more than ${maxRounds} times on "${method}"; raise maxRounds`,
+    );
+  }
+
+  #onLost(reason: McpError): void {
+    const { autoReconnect, onClose } = this.#options;
+    if (this.closing.aborted) return;
+    if (!autoReconnect) {
+      onClose?.(reason);
+      return;
+    }
+    this.reconnect(autoReconnect).catch((error) => {
+      if (!this.closing.aborted)
+        onClose?.(error instanceof McpError ? error : new McpError('CLOSED', toError(error).message));
+    });
+  }
+
+  async #reconnect(retry: BackoffOptions): Promise<void> {
+    const backoff = readBackoff(retry);
+    const lost = this.connection;
+    await lost.close();
+    const { name, revision, server } = lost.dialect;
+    const prior = { dialect: name, revision, server };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.closing.throwIfAborted();
+        const connection = await negotiate({ ...this.#negotiation, prior, signal: this.closing });
+        this.#connection = connection;
+        break;
+      } catch (error) {
+        if (this.closing.aborted || attempt > backoff.maxRetries) throw error;
+      }
+      await wait(backoffDelay(backoff, attempt), this.closing);
+    }
+    this.#options.onReconnect();
+    this.#wakeWaiting();
+  }
+
+  #wakeWaiting(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+}
+
+function readProgress(params: JsonObject): Progress {
+  const progress: Progress = { progress: typeof params.progress === 'number' ? params.progress : 0 };
+  if (typeof params.total === 'number') progress.total = params.total;
+  if (typeof params.message === 'string') progress.message = params.message;
+  return progress;
+}

@@ -1,0 +1,167 @@
+import { McpError, toError } from '../../jsonrpc/index.ts';
+import type { SubscriptionFilter } from '../types/features.ts';
+import { backoffDelay, readBackoff, wait } from './backoff.ts';
+import type { ListenEvent, ListenSink, OpenListen } from './changes.ts';
+import type { DialectChannel } from './dialect.ts';
+
+/** What a subscription needs of the client that it belongs to. */
+export interface ListenHost {
+  /** The connection to open on; waits while one is being made. Rejects when there will be none. */
+  connected(): Promise<DialectChannel>;
+  /** Aborted when the client closes. */
+  readonly closing: AbortSignal;
+  readonly timeoutMs: number;
+  warn(warning: McpError): void;
+}
+
+/**
+ * A stream of changes, as an async iterable. Changes that nobody has read yet are merged, so that a slow reader costs
+ * no memory. After a drop it is opened again; then one event of each kind is delivered, because changes may have been
+ * missed. It ends when it is closed, when the client is, or when the server ends it in good order.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+ */
+export class Subscription implements AsyncIterable<ListenEvent> {
+  readonly #host: ListenHost;
+  readonly #filter: SubscriptionFilter;
+  readonly #waiting = new Map<string, ListenEvent>();
+  readonly #stop = new AbortController();
+  #open: OpenListen | undefined;
+  #honoured: SubscriptionFilter = {};
+  #wake = () => {};
+  #state: { over: false } | { over: true; error?: Error } = { over: false };
+
+  private constructor(host: ListenHost, filter: SubscriptionFilter) {
+    this.#host = host;
+    this.#filter = filter;
+  }
+
+  /** @throws McpError when the server refuses, TimeoutError when it does not acknowledge in time. */
+  static async open(
+    host: ListenHost,
+    filter: SubscriptionFilter,
+    signal: AbortSignal | undefined,
+  ): Promise<Subscription> {
+    const subscription = new Subscription(host, filter);
+    const stop = () => void subscription.close();
+    const signals = signal ? [host.closing, signal] : [host.closing];
+    for (const each of signals) {
+      if (each.aborted)
+        throw new McpError('ABORTED', 'Cannot listen: aborted by the caller', { cause: each.reason });
+      each.addEventListener('abort', stop, { once: true, signal: subscription.#stop.signal });
+    }
+    try {
+      await subscription.#openOnce();
+    } catch (error) {
+      subscription.#finish();
+      throw error;
+    }
+    return subscription;
+  }
+
+  /** The part of what was asked for that the server agreed to report. */
+  get filter(): SubscriptionFilter {
+    return this.#honoured;
+  }
+
+  /** Ends the stream: the server is told, iteration ends. Idempotent, never rejects. */
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#finish();
+    await open?.close();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ListenEvent, void, undefined> {
+    try {
+      for (;;) {
+        for (const [key, event] of this.#waiting) {
+          this.#waiting.delete(key);
+          yield event;
+        }
+        if (this.#waiting.size > 0) continue;
+        if (this.#state.over) {
+          if (this.#state.error) throw this.#state.error;
+          return;
+        }
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    } finally {
+      await this.close();
+    }
+  }
+
+  async #openOnce(): Promise<void> {
+    const { connected, timeoutMs } = this.#host;
+    const connection = await connected();
+    let ended = false;
+    const sink: ListenSink = {
+      event: (event) => this.#add(event),
+      ended: (error) => {
+        ended = true;
+        this.#onEnded(error);
+      },
+    };
+    const open = await connection.dialect.listen(connection, this.#filter, sink, timeoutMs);
+    this.#honoured = open.honoured;
+    if (this.#state.over) await open.close();
+    else if (!ended) this.#open = open;
+  }
+
+  #add(event: ListenEvent): void {
+    const key = event.type === 'resourceUpdated' ? `${event.type} ${event.uri}` : event.type;
+    this.#waiting.set(key, event);
+    this.#wake();
+  }
+
+  #onEnded(error: Error | undefined): void {
+    this.#open = undefined;
+    if (this.#state.over) return;
+    if (error === undefined) {
+      this.#finish();
+      return;
+    }
+    this.#host.warn(
+      new McpError('TRANSPORT_FAILED', `A subscription broke and is opened again: ${error.message}`, {
+        cause: error,
+      }),
+    );
+    void this.#reopen();
+  }
+
+  async #reopen(): Promise<void> {
+    const backoff = readBackoff({});
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await wait(backoffDelay(backoff, attempt), this.#stop.signal);
+        await this.#openOnce();
+        break;
+      } catch (error) {
+        if (this.#state.over) return;
+        if (attempt > backoff.maxRetries) {
+          this.#finish(toError(error));
+          return;
+        }
+      }
+    }
+    for (const event of everythingIn(this.#honoured)) this.#add(event);
+  }
+
+  #finish(error?: Error): void {
+    if (this.#state.over) return;
+    this.#state = error ? { over: true, error } : { over: true };
+    this.#open = undefined;
+    this.#stop.abort();
+    this.#wake();
+  }
+}
+
+function everythingIn(filter: SubscriptionFilter): ListenEvent[] {
+  const events: ListenEvent[] = [];
+  if (filter.toolsListChanged) events.push({ type: 'toolsListChanged' });
+  if (filter.promptsListChanged) events.push({ type: 'promptsListChanged' });
+  if (filter.resourcesListChanged) events.push({ type: 'resourcesListChanged' });
+  for (const uri of filter.resourceSubscriptions ?? []) events.push({ type: 'resourceUpdated', uri });
+  return events;
+}
