@@ -62,9 +62,8 @@ export async function negotiate(options: NegotiationOptions): Promise<Connection
     return await negotiateOnce(options);
   } catch (error) {
     // The server may have changed since the verdict was saved.
-    const verdictFailed =
-      options.prior && options.dialect === 'auto' && options.canReopen && !isAborted(error);
-    if (!verdictFailed) throw error;
+    const refused = error instanceof McpError && error.code === 'CONNECT_FAILED';
+    if (!refused || !options.prior || options.dialect !== 'auto' || !options.canReopen) throw error;
     return negotiateOnce({ ...options, prior: undefined });
   }
 }

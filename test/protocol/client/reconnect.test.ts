@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { type ClientOptions, McpClient } from '../../../src/protocol/index.ts';
+import { createLinkedPair } from '../../../src/transport/index.ts';
+import { SESSION, STATELESS, WireServer } from '../wire-server.ts';
+
+const FAST = { baseDelayMs: 1, maxDelayMs: 2 };
+
+/** A server that can be connected to again and again, and that can be down. */
+class Address {
+  readonly server: WireServer;
+  attempts = 0;
+  down = 0;
+
+  constructor(server: WireServer) {
+    this.server = server;
+  }
+
+  connect(options: ClientOptions = {}): Promise<McpClient> {
+    return McpClient.connect(() => {
+      this.attempts++;
+      const [ours, theirs] = createLinkedPair('address');
+      if (this.down > 0) {
+        this.down--;
+        void theirs.close();
+        ours.start = () => Promise.reject(new Error('connection refused'));
+      } else {
+        void this.server.connect(theirs);
+      }
+      return ours;
+    }, options);
+  }
+}
+
+describe.each([
+  ['session', SESSION],
+  ['stateless', STATELESS],
+])('reconnect in the %s dialect', (dialect, script) => {
+  it('makes a lost connection anew, keeps the listeners, and needs no probe', async () => {
+    const address = new Address(new WireServer({ ...script, 'tools/call': () => ({ content: [] }) }));
+    const notifications: string[] = [];
+    const client = await address.connect();
+    client.onNotification(({ method }) => notifications.push(method));
+    await address.server.close();
+    await expect(client.callTool('t')).rejects.toMatchObject({ code: 'CLOSED' });
+    address.down = 2;
+    address.server.received.length = 0;
+    await client.reconnect(FAST);
+    expect(address.attempts).toBe(4);
+    expect(client.dialect).toBe(dialect);
+    expect(address.server.methods).not.toContain('server/discover');
+    await client.callTool('t');
+    address.server.notify('notifications/x');
+    await client.callTool('t');
+    expect(notifications).toEqual(['notifications/x']);
+  });
+
+  it('gives up after maxRetries with the last error, and can be asked again', async () => {
+    const address = new Address(new WireServer(script));
+    const client = await address.connect();
+    await address.server.close();
+    address.down = 3;
+    await expect(client.reconnect({ ...FAST, maxRetries: 2 })).rejects.toThrow('connection refused');
+    expect(address.attempts).toBe(4);
+    await client.reconnect({ maxRetries: 0 });
+    expect(address.attempts).toBe(5);
+  });
+
+  it('does it by itself where asked to; calls that come meanwhile wait', async () => {
+    const address = new Address(new WireServer({ ...script, 'tools/call': () => ({ content: [] }) }));
+    const client = await address.connect({ autoReconnect: FAST });
+    const lost = new Promise<void>((resolve) => client.onNotification(() => resolve()));
+    address.server.notify('notifications/last');
+    await lost;
+    await address.server.close();
+    await new Promise(setImmediate);
+    expect(await client.callTool('t')).toEqual({ content: [] });
+    expect(address.attempts).toBe(2);
+  });
+
+  it('reports the loss once when it does not come back', async () => {
+    const address = new Address(new WireServer(script));
+    const closed = new Promise<unknown>((resolve) => {
+      void address.connect({ onClose: resolve }).then(() => address.server.close());
+    });
+    expect(await closed).toMatchObject({ code: 'CLOSED' });
+  });
+});
+
+describe('reconnect', () => {
+  it('opens subscriptions again', async () => {
+    const address = new Address(new WireServer(STATELESS));
+    const client = await address.connect();
+    const opening = client.listen({ toolsListChanged: true });
+    const acknowledge = async () => {
+      const { id } = await address.server.next();
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
+      address.server.notify('notifications/subscriptions/acknowledged', {
+        _meta,
+        notifications: { toolsListChanged: true },
+      });
+    };
+    await acknowledge();
+    const subscription = await opening;
+    await address.server.close();
+    await client.reconnect(FAST);
+    await acknowledge();
+    expect(await subscription[Symbol.asyncIterator]().next()).toMatchObject({
+      value: { type: 'toolsListChanged' },
+    });
+    await client.close();
+  });
+
+  it('is refused in process', async () => {
+    const client = await McpClient.inProcess(new WireServer(STATELESS));
+    await expect(client.reconnect()).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
+  });
+
+  it('stops when the client is closed', async () => {
+    const address = new Address(new WireServer(STATELESS));
+    const client = await address.connect();
+    await address.server.close();
+    address.down = 1000;
+    const reconnecting = client.reconnect({
+      maxRetries: 1000,
+      baseDelayMs: 1_000_000,
+      maxDelayMs: 1_000_000,
+    });
+    const rejected = expect(reconnecting).rejects.toMatchObject({ code: 'CLOSED' });
+    await client.close();
+    await rejected;
+  });
+});
