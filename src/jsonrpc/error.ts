@@ -97,7 +97,10 @@ export class TimeoutError extends McpError {
   }
 }
 
-/** Returns `error` itself if it is an Error, else one that says what was thrown. */
+/** Returns `error` itself if it is an Error, else one whose message says what was thrown and whose `cause` is it. */
 export function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+  if (error instanceof Error) return error;
+  // An object need not be convertible to a string.
+  const isPrimitive = error === null || (typeof error !== 'object' && typeof error !== 'function');
+  return new Error(isPrimitive ? String(error) : `a thrown ${typeof error}`, { cause: error });
 }

@@ -2,7 +2,8 @@
 export type JsonObject = { [key: string]: unknown };
 
 /**
- * A request id: a string or an integer, kept exactly as the sender wrote it (`0` and `""` are ordinary ids).
+ * A request id: a string or an integer, kept exactly as the sender wrote it (`0` and `""` are ordinary ids). Integers
+ * beyond 2^53 are no ids: JavaScript would round them, and an answer would carry an id that nobody sent.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#requests
  */
@@ -70,11 +71,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** Tells whether a value may identify a request. */
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || Number.isInteger(value);
+  return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
 /**
- * Decides what a parsed JSON value is. Total: it never throws, whatever the value. A batch (an array) is named as
+ * Decides what a parsed JSON value is. Total: it throws for none of them. A batch (an array) is named as
  * such and not looked into: only revision 2025-03-26 allows it, and that is for the protocol to say.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#messages
@@ -86,9 +87,10 @@ export function classify(value: unknown): Classified {
       : { kind: 'invalid', reason: 'a message must be a JSON object' };
   }
   if (value.jsonrpc !== '2.0') return invalid(value, '"jsonrpc" must be "2.0"');
-  if ('method' in value) return classifyCall(value);
-  const hasResult = 'result' in value;
-  const hasError = 'error' in value;
+  // A member that is `undefined` is an absent one: JSON has no other way to write it.
+  if (value.method !== undefined) return classifyCall(value);
+  const hasResult = value.result !== undefined;
+  const hasError = value.error !== undefined;
   if (hasResult && hasError) return invalid(value, 'a response must not have both "result" and "error"');
   if (hasResult) return classifyResult(value);
   if (hasError) return classifyError(value);
@@ -99,13 +101,14 @@ export function classify(value: unknown): Classified {
 
 function classifyCall(value: JsonObject): Classified {
   if (typeof value.method !== 'string') return invalid(value, '"method" must be a string');
-  if ('params' in value && value.params !== undefined && !isJsonObject(value.params)) {
+  if (value.params !== undefined && !isJsonObject(value.params)) {
     return invalid(value, '"params" must be an object');
   }
-  if ('result' in value || 'error' in value) {
+  if (value.result !== undefined || value.error !== undefined) {
     return invalid(value, 'a message must not have both "method" and "result" or "error"');
   }
-  if (!('id' in value)) return { kind: 'notification', message: value as unknown as JsonRpcNotification };
+  if (value.id === undefined)
+    return { kind: 'notification', message: value as unknown as JsonRpcNotification };
   if (!isRequestId(value.id)) return invalid(value, '"id" of a request must be a string or an integer');
   return { kind: 'request', message: value as unknown as JsonRpcRequest };
 }
