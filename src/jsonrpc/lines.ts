@@ -1,5 +1,6 @@
 import { Buffer, constants, isUtf8 } from 'node:buffer';
 import { McpError } from './error.ts';
+import { preview } from './preview.ts';
 
 /** Receives what a {@link LineDecoder} reads, in the order of the bytes. Neither method may throw. */
 export interface LineSink {
@@ -24,7 +25,11 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = 0xfeff;
 const REPLACEMENT = '\ufffd';
-const PREVIEW_CHARS = 120;
+/** A line of JSON whitespace alone; other blanks, such as U+00A0, are no JSON and make a bad line. */
+const BLANK = /^[ \t\r]*$/;
+const FIRST_BUFFER_BYTES = 4096;
+/** A longer buffer is given back after its line: one long line must not pin its memory for the connection's life. */
+const KEPT_BUFFER_BYTES = 1024 * 1024;
 
 /**
  * Reads newline-delimited JSON from bytes. Only 0x0A ends a line; a CR before it, blank lines and one byte order
@@ -73,7 +78,7 @@ export class LineDecoder {
   }
 
   #hold(bytes: Buffer): void {
-    if (this.#skipping) return;
+    if (this.#skipping || bytes.length === 0) return;
     const length = this.#length + bytes.length;
     if (length > this.#maxLineBytes) {
       // A CR before the newline is no part of the line, so exactly one byte more may still turn out to be one.
@@ -86,9 +91,8 @@ export class LineDecoder {
       }
     }
     if (length > this.#partial.length) {
-      const grown = Buffer.allocUnsafe(
-        Math.max(length, Math.min(this.#partial.length * 2, this.#maxLineBytes), 4096),
-      );
+      const doubled = Math.min(this.#partial.length * 2, this.#maxLineBytes);
+      const grown = Buffer.allocUnsafe(Math.max(length, doubled, FIRST_BUFFER_BYTES));
       this.#partial.copy(grown, 0, 0, this.#length);
       this.#partial = grown;
     }
@@ -103,8 +107,7 @@ export class LineDecoder {
     this.#length = 0;
     if (skipped) this.#atStart = false;
     else this.#readLine(line);
-    // One long line must not pin its memory for the life of the connection.
-    if (this.#partial.length > 1024 * 1024) this.#release();
+    if (this.#partial.length > KEPT_BUFFER_BYTES) this.#release();
   }
 
   #release(): void {
@@ -167,7 +170,7 @@ export class LineDecoder {
     try {
       value = JSON.parse(text);
     } catch (cause) {
-      if (text.trim() === '') return;
+      if (BLANK.test(text)) return;
       this.#sink.error(
         new McpError('INVALID_JSON', `Cannot read a line: it is not JSON: ${preview(text)}`, { cause }),
       );
@@ -193,8 +196,4 @@ export class LineDecoder {
  */
 export function encodeLine(message: object): string {
   return `${JSON.stringify(message)}\n`;
-}
-
-function preview(text: string): string {
-  return JSON.stringify(text.length > PREVIEW_CHARS ? `${text.slice(0, PREVIEW_CHARS)}…` : text);
 }

@@ -1,5 +1,6 @@
 import { Buffer, constants } from 'node:buffer';
 import { McpError } from './error.ts';
+import { preview } from './preview.ts';
 
 /** One event that carries data. */
 export interface SseEvent {
@@ -55,7 +56,6 @@ const LINE_END = /\r\n|\r|\n/;
 const SMALL_CHUNK = 16;
 /** A buffer that grew larger than this is let go once its line is read. */
 const KEPT_BYTES = 1024 * 1024;
-const PREVIEW_CHARS = 120;
 
 /**
  * Reads server-sent events from bytes, in time linear in their number however they are cut. Lines end with LF, CR or
@@ -371,8 +371,4 @@ function isWholeJson(data: string): boolean {
   } catch {
     return false;
   }
-}
-
-function preview(text: string): string {
-  return JSON.stringify(text.length > PREVIEW_CHARS ? `${text.slice(0, PREVIEW_CHARS)}…` : text);
 }
