@@ -9,10 +9,12 @@ import {
   type JsonRpcMessage,
   type JsonRpcNotification,
   type JsonRpcRequest,
+  type JsonRpcResponse,
   type JsonRpcResult,
   METHOD_NOT_FOUND,
   type RequestId,
 } from './message.ts';
+import { preview } from './preview.ts';
 
 /** The default deadline of a call: 60 s. */
 export const DEFAULT_TIMEOUT_MS = 60_000;
@@ -57,22 +59,31 @@ export interface PeerOptions {
   onAbandon?(call: AbandonedCall): void;
   /** Gets an array of messages. Absent: reported to `onError`. */
   onBatch?(items: readonly unknown[]): void;
-  /** Gets a value that is no message and settles no call, with the id where one can be read. Absent: reported to `onError`. */
+  /**
+   * Gets a value that is neither a message nor an attempt at a response, with the id where one can be read, so that it
+   * can be answered. Absent: reported to `onError`.
+   */
   onInvalid?(reason: string, id: RequestId | undefined): void;
   /** Hears of everything that no caller can be told. Never throws. */
   onError(error: McpError): void;
-  /** How many inbound requests may run at once; one more is answered with an error. Default 4096. */
+  /**
+   * How many inbound requests may run at once; one more is answered with an error. A cancelled request counts until
+   * its handler has ended. Default 4096; `Infinity` means no bound.
+   */
   maxInbound?: number;
 }
 
 export interface CallOptions extends SendOptions {
   /** Gives the call up. The promise rejects with code `ABORTED`, its `cause` the signal's reason. */
   signal?: AbortSignal;
-  /** The deadline in milliseconds. Default 60000; `Infinity` means none. */
+  /** The deadline in milliseconds. Default 60000; `Infinity` leaves only the hard maximum. */
   timeoutMs?: number;
   /** Whether progress starts the deadline anew. Default false. */
   resetOnProgress?: boolean;
-  /** The deadline that progress cannot move, in milliseconds. Default 600000, or `timeoutMs` where that is longer. */
+  /**
+   * The deadline that nothing can move, in milliseconds: the earlier of the two holds. Default 600000, or `timeoutMs`
+   * where that is longer; `Infinity` means none.
+   */
   maxTimeoutMs?: number;
   /** Gets the params of each progress notification handed to {@link Peer.progress} for this call. */
   onProgress?: (params: JsonObject) => void;
@@ -84,6 +95,7 @@ interface PendingCall {
   readonly id: RequestId;
   readonly method: string;
   readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
   readonly hardDeadline: number;
   readonly resetOnProgress: boolean;
   readonly signal: AbortSignal | undefined;
@@ -108,18 +120,24 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  */
 export class Peer {
   readonly #options: PeerOptions;
+  readonly #maxInbound: number;
   readonly #pending = new Map<RequestId, PendingCall>();
   readonly #inbound = new Map<RequestId, Inbound>();
   readonly #abandoned = new Set<RequestId>();
   // One listener a signal, however many calls share it.
   readonly #signals = new Map<AbortSignal, { calls: Set<PendingCall>; listener: () => void }>();
   #nextId = 1;
+  /** Handlers whose promise is not settled yet, those of cancelled requests included. */
+  #running = 0;
   #closed: McpError | undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
   constructor(options: PeerOptions) {
+    const { maxInbound = DEFAULT_MAX_INBOUND } = options;
+    if (!(maxInbound > 0)) throw new TypeError('maxInbound must be a positive number of requests');
     this.#options = options;
+    this.#maxInbound = maxInbound;
   }
 
   /** Why this peer is closed; undefined while it is open. */
@@ -132,7 +150,7 @@ export class Peer {
     return this.#pending.size;
   }
 
-  /** How many requests of the other side are being worked on. */
+  /** How many requests of the other side wait for our answer. */
   get inboundRequests(): number {
     return this.#inbound.size;
   }
@@ -147,41 +165,57 @@ export class Peer {
    *
    * @throws RpcError when the peer answers with an error.
    * @throws TimeoutError when the deadline passes.
-   * @throws McpError `ABORTED` when the signal is aborted, `CLOSED` or the channel's own error when the channel ends.
+   * @throws McpError `ABORTED` when the signal is aborted, `CLOSED` or the channel's own error when the channel ends,
+   * `INVALID_MESSAGE` when what carries this call's id is no valid response.
+   * @throws TypeError at once, when an option is out of its range or the id is in use.
    */
   call(method: string, params: JsonObject | undefined, options: CallOptions = {}): Promise<JsonObject> {
-    if (this.#closed) return Promise.reject(this.#closed);
-    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS, resetOnProgress = false, onProgress } = options;
+    const { maxTimeoutMs = Math.max(DEFAULT_MAX_TIMEOUT_MS, timeoutMs) } = options;
     if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a positive number of milliseconds');
+    if (!(maxTimeoutMs > 0)) throw new TypeError('maxTimeoutMs must be a positive number of milliseconds');
+    if (this.#closed) return Promise.reject(this.#closed);
     if (signal?.aborted) return Promise.reject(abortedError(method, this.#options.name, signal));
+    const id = options.id ?? this.#nextId++;
+    if (this.#pending.has(id)) throw new TypeError(`id ${JSON.stringify(id)} is in use by a pending call`);
     return new Promise((resolve, reject) => {
       const now = performance.now();
-      const hardDeadline = now + (options.maxTimeoutMs ?? Math.max(DEFAULT_MAX_TIMEOUT_MS, timeoutMs));
+      const hardDeadline = now + maxTimeoutMs;
+      const deadline = Math.min(now + timeoutMs, hardDeadline);
       const call: PendingCall = {
-        id: options.id ?? this.#nextId++,
+        id,
         method,
         timeoutMs,
+        maxTimeoutMs,
         hardDeadline,
-        resetOnProgress: options.resetOnProgress ?? false,
+        resetOnProgress,
         signal,
-        onProgress: options.onProgress,
+        onProgress,
         resolve,
         reject,
-        deadline: Math.min(now + timeoutMs, hardDeadline),
+        deadline,
       };
-      this.#pending.set(call.id, call);
+      this.#pending.set(id, call);
       if (signal) this.#watch(signal, call);
-      this.#armTimer(call.deadline, now);
+      this.#armTimer(deadline, now);
       this.#sendRequest(call, params, options);
     });
   }
 
-  /** Sends a notification. A returned promise resolves when the channel has room again. */
+  /**
+   * Sends a notification. A returned promise resolves when the channel has room again, and rejects when the message
+   * could not be delivered; a caller that does not care may leave it alone.
+   *
+   * @throws TypeError when the message cannot be encoded.
+   * @throws McpError when the channel refuses it at once.
+   */
   notify(method: string, params?: JsonObject, options?: SendOptions): void | Promise<void> {
-    if (this.#closed) return Promise.reject(this.#closed);
     const message: JsonRpcNotification = { jsonrpc: '2.0', method };
     if (params !== undefined) message.params = params;
-    return this.#options.send(message, options);
+    const sent = this.#closed ? Promise.reject(this.#closed) : this.#options.send(message, options);
+    // A notification is often sent and forgotten: its rejection must not pass for an unhandled one.
+    sent?.catch(() => {});
+    return sent;
   }
 
   /** Takes one parsed value from the channel. Never throws. */
@@ -202,9 +236,7 @@ export class Peer {
         this.#onErrorResponse(classified.message);
         return;
       case 'batch':
-        if (this.#options.onBatch) this.#options.onBatch(classified.items);
-        else
-          this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent a batch, which is not allowed here`);
+        this.#onBatch(classified.items);
         return;
       case 'invalid':
         this.#onInvalid(value, classified.reason, classified.id);
@@ -217,18 +249,13 @@ export class Peer {
    * @returns false when no pending call has this id.
    */
   progress(id: unknown, params: JsonObject): boolean {
+    // Sound: a key of another type is simply not found.
     const call = this.#pending.get(id as RequestId);
-    if (call === undefined) return false;
+    if (!call) return false;
     if (call.resetOnProgress) {
       call.deadline = Math.min(performance.now() + call.timeoutMs, call.hardDeadline);
     }
-    if (call.onProgress) {
-      try {
-        call.onProgress(params);
-      } catch (cause) {
-        this.#reportHandler(`onProgress of "${call.method}"`, cause);
-      }
-    }
+    if (call.onProgress) this.#run(call.onProgress, params, 'onProgress', call.method);
     return true;
   }
 
@@ -242,6 +269,7 @@ export class Peer {
 
   /** Aborts the inbound request with this id; no answer will be sent for it. False when there is none. */
   cancelInbound(id: unknown, reason: string): boolean {
+    // Sound: a key of another type is simply not found.
     const inbound = this.#inbound.get(id as RequestId);
     if (!inbound) return false;
     this.#inbound.delete(inbound.id);
@@ -308,118 +336,144 @@ export class Peer {
     if (this.#abandoned.delete(id)) return;
     this.#report(
       'UNKNOWN_RESPONSE',
-      `"${this.#options.name}" answered a request that is not pending: id ${JSON.stringify(id)}`,
+      `"${this.#options.name}" answered a request that is not pending: id ${shown(id)}`,
     );
   }
 
   #onInvalid(value: unknown, reason: string, id: RequestId | undefined): void {
-    const call =
-      id !== undefined && isJsonObject(value) && !('method' in value) ? this.#pending.get(id) : undefined;
-    if (call) {
-      // A malformed answer is still the answer: waiting for the deadline would only hide it.
-      this.#settle(call);
-      call.reject(
-        new McpError(
-          'INVALID_MESSAGE',
-          `"${this.#options.name}" answered "${call.method}" with no valid message: ${reason}`,
-        ),
-      );
-    } else if (this.#options.onInvalid) {
-      this.#options.onInvalid(reason, id);
-    } else {
-      this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent what is no message: ${reason}`);
+    if (isJsonObject(value) && value.method === undefined) {
+      const call = id === undefined ? undefined : this.#pending.get(id);
+      if (call) {
+        // A malformed answer is still the answer: waiting for the deadline would only hide it.
+        this.#settle(call);
+        call.reject(
+          new McpError(
+            'INVALID_MESSAGE',
+            `"${this.#options.name}" answered "${call.method}" with no valid message: ${reason}`,
+          ),
+        );
+        return;
+      }
+      if (id !== undefined && this.#abandoned.delete(id)) return;
+      // A response is never answered: the answer would carry an id of ours, and could settle a call of the other side.
+      if (value.result !== undefined || value.error !== undefined) {
+        this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent what is no response: ${reason}`);
+        return;
+      }
     }
+    const { onInvalid } = this.#options;
+    if (onInvalid) this.#run(() => onInvalid(reason, id), undefined, 'onInvalid');
+    else this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent what is no message: ${reason}`);
+  }
+
+  #onBatch(items: readonly unknown[]): void {
+    const { onBatch } = this.#options;
+    if (onBatch) this.#run(onBatch, items, 'onBatch');
+    else this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent a batch, which is not allowed here`);
   }
 
   #onNotification(notification: JsonRpcNotification): void {
-    try {
-      this.#options.onNotification?.(notification);
-    } catch (cause) {
-      this.#reportHandler(`the handler of "${notification.method}"`, cause);
-    }
+    const { onNotification } = this.#options;
+    if (onNotification) this.#run(onNotification, notification, 'The handler', notification.method);
   }
 
   #onRequest(request: JsonRpcRequest): void {
     const { id, method } = request;
     const handler = this.#options.onRequest;
     if (!handler) {
-      this.#respond({
-        jsonrpc: '2.0',
-        id,
-        error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` },
-      });
-      return;
-    }
-    if (this.#inbound.has(id)) {
+      this.#respondError(id, METHOD_NOT_FOUND, `Method not found: ${method}`);
+    } else if (this.#inbound.has(id)) {
       // Without an id: an answer with it would pass for the answer to the request that is still running.
-      const message = `Request id ${JSON.stringify(id)} is already in use`;
-      this.#respond({ jsonrpc: '2.0', error: { code: INVALID_REQUEST, message } });
-      return;
+      this.#respondError(undefined, INVALID_REQUEST, `Request id ${shown(id)} is already in use`);
+    } else if (this.#running >= this.#maxInbound) {
+      this.#respondError(id, INTERNAL_ERROR, `Too many requests at once: ${this.#running} are running`);
+    } else {
+      const inbound = new Inbound(id, method);
+      this.#inbound.set(id, inbound);
+      this.#handle(handler, request, inbound);
     }
-    if (this.#inbound.size >= (this.#options.maxInbound ?? DEFAULT_MAX_INBOUND)) {
-      const message = `Too many requests at once: ${this.#inbound.size} are running`;
-      this.#respond({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message } });
-      return;
-    }
-    const inbound = new Inbound(id);
-    this.#inbound.set(id, inbound);
+  }
+
+  /** A result of `undefined`, not a promise of one, leaves the request without an answer. */
+  #handle(handler: NonNullable<PeerOptions['onRequest']>, request: JsonRpcRequest, inbound: Inbound): void {
     let result: JsonObject | Promise<JsonObject> | undefined;
     try {
       result = handler(request, inbound);
     } catch (error) {
-      this.#answerError(inbound, method, error);
+      this.#answerError(inbound, error);
       return;
     }
-    if (result instanceof Promise) {
-      result.then(
-        (value) => this.#answer(inbound, method, value),
-        (error) => this.#answerError(inbound, method, error),
-      );
-    } else if (result === undefined) {
-      this.#inbound.delete(id);
-    } else {
-      this.#answer(inbound, method, result);
+    if (result === undefined) {
+      this.#release(inbound);
+      return;
+    }
+    if (!isPromise(result)) {
+      this.#answer(inbound, result);
+      return;
+    }
+    this.#running++;
+    result.then(
+      (value) => {
+        this.#running--;
+        this.#answer(inbound, value);
+      },
+      (error) => {
+        this.#running--;
+        this.#answerError(inbound, error);
+      },
+    );
+  }
+
+  #answer(inbound: Inbound, result: JsonObject): void {
+    if (!isJsonObject(result)) {
+      this.#answerError(inbound, new TypeError('the result is no object'));
+    } else if (this.#release(inbound)) {
+      this.#respond({ jsonrpc: '2.0', id: inbound.id, result }, inbound);
     }
   }
 
-  #answer(inbound: Inbound, method: string, result: JsonObject): void {
-    if (this.#inbound.get(inbound.id) !== inbound) return;
-    try {
-      this.#watchSend(this.#options.send({ jsonrpc: '2.0', id: inbound.id, result }));
-      this.#inbound.delete(inbound.id);
-    } catch (error) {
-      this.#answerError(inbound, method, error);
-    }
-  }
-
-  #answerError(inbound: Inbound, method: string, error: unknown): void {
-    if (this.#inbound.get(inbound.id) !== inbound) return;
-    this.#inbound.delete(inbound.id);
+  #answerError(inbound: Inbound, error: unknown): void {
+    if (!this.#release(inbound)) return;
     if (error instanceof RpcError) {
-      this.#respond({ jsonrpc: '2.0', id: inbound.id, error: error.toJSON() });
+      this.#respond({ jsonrpc: '2.0', id: inbound.id, error: error.toJSON() }, inbound);
       return;
     }
-    this.#reportHandler(`the handler of "${method}"`, error);
-    this.#respond({
-      jsonrpc: '2.0',
-      id: inbound.id,
-      error: { code: INTERNAL_ERROR, message: 'Internal error' },
-    });
+    this.#reportThrown('The handler', inbound.method, error);
+    this.#respondError(inbound.id, INTERNAL_ERROR, 'Internal error');
   }
 
-  #respond(response: JsonRpcErrorResponse): void {
+  /** False when nobody waits for the answer any more: the request was cancelled, or the peer closed. */
+  #release(inbound: Inbound): boolean {
+    return this.#inbound.get(inbound.id) === inbound && this.#inbound.delete(inbound.id);
+  }
+
+  #respondError(id: RequestId | undefined, code: number, message: string): void {
+    const error = { code, message };
+    this.#respond(id === undefined ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id, error });
+  }
+
+  /** Every answer leaves here. What a handler made and JSON cannot hold is replaced by an error that it can. */
+  #respond(response: JsonRpcResponse, inbound?: Inbound): void {
     try {
-      this.#watchSend(this.#options.send(response));
+      this.#options.send(response)?.catch((cause) => this.#onAnswerLost(cause));
     } catch (cause) {
-      this.#report('TRANSPORT_FAILED', `Cannot answer "${this.#options.name}"`, cause);
+      if (!inbound || cause instanceof McpError) {
+        this.#onAnswerLost(cause);
+        return;
+      }
+      const reason = toError(cause).message;
+      this.#report('HANDLER_FAILED', `The answer to ${preview(inbound.method)} is no JSON: ${reason}`, cause);
+      this.#respondError(inbound.id, INTERNAL_ERROR, 'Internal error');
     }
   }
 
-  #watchSend(sent: void | Promise<void>): void {
-    if (!sent) return;
-    sent.catch((cause) => {
-      if (!this.#closed) this.#report('TRANSPORT_FAILED', `Cannot answer "${this.#options.name}"`, cause);
-    });
+  #onAnswerLost(cause: unknown): void {
+    if (this.#closed) return;
+    this.#report(
+      'TRANSPORT_FAILED',
+      `Cannot answer "${this.#options.name}": ${toError(cause).message}`,
+      cause,
+    );
   }
 
   #abandon(call: PendingCall, reason: McpError): void {
@@ -506,31 +560,45 @@ export class Peer {
   }
 
   #timeoutError(call: PendingCall, now: number): TimeoutError {
-    const hard = call.hardDeadline <= now && call.resetOnProgress;
-    const spent = hard ? 'the hard maximum, in spite of progress' : `${call.timeoutMs} ms`;
+    const isHard = call.hardDeadline <= now;
+    const spentMs = isHard ? call.maxTimeoutMs : call.timeoutMs;
+    const bound = isHard ? `the hard maximum of ${spentMs} ms` : `${spentMs} ms`;
     return new TimeoutError(
-      `"${this.#options.name}" did not answer "${call.method}" within ${spent}`,
-      call.timeoutMs,
+      `"${this.#options.name}" did not answer "${call.method}" within ${bound}`,
+      spentMs,
     );
   }
 
-  #report(code: McpError['code'], message: string, cause?: unknown): void {
-    this.#options.onError(new McpError(code, message, { cause }));
+  /** Calls a callback of the application: what it throws, or rejects with, is reported and goes no further. */
+  #run<T>(callback: (argument: T) => void, argument: T, role: string, method?: string): void {
+    try {
+      const returned: unknown = callback(argument);
+      if (isPromise(returned)) returned.then(undefined, (cause) => this.#reportThrown(role, method, cause));
+    } catch (cause) {
+      this.#reportThrown(role, method, cause);
+    }
   }
 
-  #reportHandler(what: string, cause: unknown): void {
+  #reportThrown(role: string, method: string | undefined, cause: unknown): void {
+    const what = method === undefined ? role : `${role} of ${preview(method)}`;
     this.#report('HANDLER_FAILED', `${what} threw: ${toError(cause).message}`, cause);
+  }
+
+  #report(code: McpError['code'], message: string, cause?: unknown): void {
+    this.#options.onError(new McpError(code, message, cause === undefined ? undefined : { cause }));
   }
 }
 
 /** The signal is made only when a handler asks for it: most never do. */
 class Inbound implements InboundRequest {
   readonly id: RequestId;
+  readonly method: string;
   #controller: AbortController | undefined;
   #reason: McpError | undefined;
 
-  constructor(id: RequestId) {
+  constructor(id: RequestId, method: string) {
     this.id = id;
+    this.method = method;
   }
 
   get signal(): AbortSignal {
@@ -551,4 +619,15 @@ function abortedError(method: string, name: string, signal: AbortSignal): McpErr
   return new McpError('ABORTED', `The call of "${method}" at "${name}" was aborted by the caller`, {
     cause: signal.reason,
   });
+}
+
+function isPromise(value: unknown): value is PromiseLike<JsonObject> {
+  // Sound: only the one member is read, and it is looked at before it is used.
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
+}
+
+function shown(id: RequestId): string {
+  return typeof id === 'string' ? preview(id) : String(id);
 }
