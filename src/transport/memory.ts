@@ -1,6 +1,9 @@
 import { type JsonRpcMessage, McpError } from '../jsonrpc/index.ts';
 import type { Transport, TransportSink } from './transport.ts';
 
+/** After this many microtasks in a row timers and sockets get their turn, lest two busy ends shut them out. */
+const MAX_BURST = 256;
+
 /**
  * Makes two transports that are each other's other end, in one process. Messages are handed over as they are, not
  * copied: neither side may change one after sending it. Delivery is asynchronous, in order, many messages a turn.
@@ -19,6 +22,7 @@ class MemoryTransport implements Transport {
   #sink: TransportSink | undefined;
   #queue: JsonRpcMessage[] = [];
   #scheduled = false;
+  #burst = 0;
   #closed = false;
 
   constructor(name: string) {
@@ -30,7 +34,8 @@ class MemoryTransport implements Transport {
   }
 
   async start(sink: TransportSink): Promise<void> {
-    if (this.#closed) throw new McpError('CLOSED', `Cannot start "${this.name}": the other end is closed`);
+    if (this.#closed) throw new McpError('CLOSED', `Cannot start "${this.name}": it is closed`);
+    if (this.#sink) throw new McpError('CLOSED', `Cannot start "${this.name}": it was started before`);
     this.#sink = sink;
     this.#schedule();
   }
@@ -61,11 +66,19 @@ class MemoryTransport implements Transport {
   #schedule(): void {
     if (this.#scheduled || !this.#sink || this.#queue.length === 0) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      this.#deliver();
-    });
+    this.#burst += 1;
+    if (this.#burst < MAX_BURST) {
+      queueMicrotask(this.#run);
+    } else {
+      this.#burst = 0;
+      setImmediate(this.#run);
+    }
   }
+
+  readonly #run = (): void => {
+    this.#scheduled = false;
+    this.#deliver();
+  };
 
   #deliver(): void {
     const sink = this.#sink;
