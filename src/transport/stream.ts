@@ -1,5 +1,6 @@
-import type { Readable, Writable } from 'node:stream';
+import { finished, type Readable, type Writable } from 'node:stream';
 import {
+  DEFAULT_MAX_LINE_BYTES,
   encodeLine,
   type JsonRpcMessage,
   LineDecoder,
@@ -7,13 +8,21 @@ import {
   McpError,
 } from '../jsonrpc/index.ts';
 import type { Transport, TransportSink } from './transport.ts';
+import { createDeferred, type Deferred, resolvesWithin } from './wait.ts';
 
-/** How many bytes may wait in the output before the sender is asked to wait. */
-const HIGH_WATER_BYTES = 1024 * 1024;
-/** A line longer than this is written by itself rather than joined with others. */
-const JOIN_LIMIT_CHARS = 64 * 1024;
-/** How long closing waits for the output to drain before it is cut. */
-const CLOSE_GRACE_MS = 3000;
+/** The default of {@link StreamOptions.maxBufferedBytes}: 256 MiB. */
+export const DEFAULT_MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
+
+/** How much may wait in the output before the sender is asked to wait. */
+const HIGH_WATER_CHARS = 1024 * 1024;
+/** Lines are joined up to this length and cut above it, so that a draining output is seen to make progress. */
+const BLOCK_CHARS = 256 * 1024;
+/** How long closing waits for an output that makes no progress before it is cut. */
+const STALLED_MS = 3000;
+/** How long what the other end sent before it stopped reading is still read. */
+const DRAIN_MS = 250;
+/** How long a closed socket waits for the other end to close it too: unread data would reset it and cost our last lines. */
+const LINGER_MS = 500;
 
 export interface StreamOptions extends LineDecoderOptions {
   /** What is at the other end, for error messages. Default "stream". */
@@ -23,11 +32,36 @@ export interface StreamOptions extends LineDecoderOptions {
    * cannot make them pile up. Wrong for a client: two ends that both stop would wait for each other. Default false.
    */
   pauseWhenFull?: boolean;
+  /**
+   * How much may wait for an end that does not read, counted in UTF-16 units for what is not yet written. One message
+   * more is refused with `TRANSPORT_FAILED`. Default 268435456 (256 MiB); `Infinity` means no bound.
+   */
+  maxBufferedBytes?: number;
+}
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws TypeError when an option makes no sense.
+ */
+export function withDefaults(options: StreamOptions): Required<StreamOptions> {
+  const {
+    name = 'stream',
+    pauseWhenFull = false,
+    maxBufferedBytes = DEFAULT_MAX_BUFFERED_BYTES,
+    maxLineBytes = DEFAULT_MAX_LINE_BYTES,
+  } = options;
+  if (!(maxBufferedBytes > 0)) throw new TypeError('maxBufferedBytes must be a positive number of bytes');
+  if (!(maxLineBytes > 0)) throw new TypeError('maxLineBytes must be a positive number of bytes');
+  return { name, pauseWhenFull, maxBufferedBytes, maxLineBytes };
 }
 
 /**
  * Newline-delimited JSON over any pair of streams: a process's standard streams, a socket (given twice), a pipe.
- * Messages of one tick leave in one write. Closing ends the output and stops reading; it destroys the input only.
+ * Messages of one tick leave in one write. The streams belong to the transport from here on: whoever ends the
+ * channel, the output is flushed and ended and the input destroyed.
+ *
+ * When the output breaks first, what the other end had sent by then is still delivered before the channel closes.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
  */
@@ -35,112 +69,219 @@ export class StreamTransport implements Transport {
   readonly name: string;
   readonly #input: Readable;
   readonly #output: Writable;
-  readonly #options: StreamOptions;
+  readonly #decoder: LineDecoder;
+  readonly #pauseWhenFull: boolean;
+  readonly #maxBuffered: number;
   #sink: TransportSink | undefined;
-  #state: 'new' | 'open' | 'closed' = 'new';
-  #batch: string[] = [];
-  #batchChars = 0;
-  #room: { promise: Promise<void>; resolve: () => void } | undefined;
+  /** `broken`: nothing can be written any more, but reading goes on for {@link DRAIN_MS}. */
+  #state: 'new' | 'open' | 'broken' | 'closed' = 'new';
+  #failure: McpError | undefined;
+  #drainTimer: NodeJS.Timeout | undefined;
+  #queue: string[] = [];
+  #queuedChars = 0;
+  #room: Deferred<void> | undefined;
+  #refusal: Deferred<McpError> | undefined;
+  #closing: Promise<void> | undefined;
 
+  /** @throws TypeError when an option makes no sense. */
   constructor(input: Readable, output: Writable, options: StreamOptions = {}) {
+    const { name, pauseWhenFull, maxBufferedBytes, maxLineBytes } = withDefaults(options);
+    this.name = name;
     this.#input = input;
     this.#output = output;
-    this.#options = options;
-    this.name = options.name ?? 'stream';
+    this.#pauseWhenFull = pauseWhenFull;
+    this.#maxBuffered = maxBufferedBytes;
+    this.#decoder = new LineDecoder(
+      {
+        message: (value) => {
+          if (this.#state !== 'closed') this.#sink?.message(value);
+        },
+        error: (error) => {
+          if (this.#state !== 'closed') this.#sink?.error(error);
+        },
+      },
+      { maxLineBytes },
+    );
+    // From here on and for good: an 'error' event that nobody hears would end the process.
+    input.on('error', (cause) => this.#end(failed(`Cannot read from "${name}"`, cause)));
+    output.on('error', (cause) => this.#break(failed(`Cannot write to "${name}"`, cause)));
+    input.on('close', () => this.#end(closed(`"${name}" closed the connection`)));
+    output.on('close', () => this.#break(closed(`"${name}" stopped reading`)));
+    output.on('drain', () => this.#pump());
   }
 
   async start(sink: TransportSink): Promise<void> {
-    if (this.#state !== 'new')
-      throw new McpError('CLOSED', `Cannot start "${this.name}": it was started before`);
+    if (this.#state !== 'new') {
+      throw this.#failure ?? closed(`Cannot start "${this.name}": it was started or closed before`);
+    }
+    if (this.#input.readableEnded || this.#input.destroyed || !this.#output.writable) {
+      throw closed(`Cannot start "${this.name}": a stream has ended before`);
+    }
     this.#state = 'open';
     this.#sink = sink;
-    const decoder = new LineDecoder(sink, this.#options);
-    this.#input.on('data', (chunk: Buffer | string) => {
-      if (this.#state === 'open') decoder.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-    });
     this.#input.on('end', () => {
-      if (this.#state === 'open') decoder.end();
-      this.#end(new McpError('CLOSED', `"${this.name}" closed its output`));
+      if (this.#state !== 'closed') this.#decoder.end();
+      this.#end(closed(`"${this.name}" closed its output`));
     });
-    this.#input.on('close', () => this.#end(new McpError('CLOSED', `"${this.name}" closed the connection`)));
-    this.#input.on('error', (cause) => this.#end(failure(`Cannot read from "${this.name}"`, cause)));
-    this.#output.on('error', (cause) => this.#end(failure(`Cannot write to "${this.name}"`, cause)));
-    this.#output.on('close', () => this.#releaseRoom());
+    this.#input.on('data', (chunk: Buffer | string) => {
+      if (this.#state !== 'closed')
+        this.#decoder.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    });
   }
 
   send(message: JsonRpcMessage): void | Promise<void> {
-    if (this.#state !== 'open') throw new McpError('CLOSED', `Cannot send to "${this.name}": it is closed`);
-    const line = encodeLine(message);
-    // After the microtasks of this turn: all that they send leaves in one write.
-    if (this.#batch.length === 0) process.nextTick(() => this.#flush());
-    this.#batch.push(line);
-    this.#batchChars += line.length;
-    if (this.#room) return this.#room.promise;
-    if (this.#batchChars + this.#output.writableLength >= HIGH_WATER_BYTES) return this.#waitForRoom();
-  }
-
-  async close(): Promise<void> {
-    if (this.#state === 'closed') return;
-    this.#flush();
-    this.#end();
-    this.#input.destroy();
-    if (this.#output.destroyed || this.#output.writableFinished) return;
-    await new Promise<void>((resolve) => {
-      // An end that nobody reads must not hold the caller for ever.
-      const timer = setTimeout(() => this.#output.destroy(), CLOSE_GRACE_MS);
-      const done = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#output.once('close', done);
-      this.#output.end(done);
-    });
-  }
-
-  #flush(): void {
-    const lines = this.#batch;
-    if (lines.length === 0 || this.#output.destroyed || this.#output.writableEnded) return;
-    this.#batch = [];
-    if (this.#batchChars <= JOIN_LIMIT_CHARS || lines.length === 1) {
-      this.#output.write(lines.length === 1 ? lines[0] : lines.join(''));
-    } else {
-      this.#output.cork();
-      for (const line of lines) this.#output.write(line);
-      this.#output.uncork();
+    if (this.#state === 'broken') return this.#refuse();
+    if (this.#state !== 'open') throw closed(`Cannot send to "${this.name}": it is not open`);
+    const buffered = this.#queuedChars + this.#output.writableLength;
+    if (buffered >= this.#maxBuffered) {
+      throw new McpError(
+        'TRANSPORT_FAILED',
+        `Cannot send to "${this.name}": it has not read the last ${buffered} bytes; raise maxBufferedBytes to queue more`,
+      );
     }
-    this.#batchChars = 0;
+    const line = encodeLine(message);
+    if (this.#queue.length === 0) queueMicrotask(this.#flushAfterMicrotasks);
+    this.#queue.push(line);
+    this.#queuedChars += line.length;
+    if (this.#room) return this.#room.promise;
+    if (buffered + line.length >= HIGH_WATER_CHARS) return this.#waitForRoom();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  // A tick runs once every microtask is done: all that this turn of the event loop sends leaves in one write.
+  readonly #flushAfterMicrotasks = (): void => process.nextTick(this.#flush);
+  readonly #flush = (): void => this.#pump();
+
+  #pump(): void {
+    const output = this.#output;
+    while (this.#queue.length > 0 && output.writable && !output.writableNeedDrain) {
+      output.write(this.#nextBlock());
+    }
+    if (this.#queue.length === 0 && !output.writableNeedDrain) this.#releaseRoom();
+  }
+
+  /** Takes from the queue what goes out in one write: whole lines, or a piece of one that is very long. */
+  #nextBlock(): string {
+    const queue = this.#queue;
+    let count = 0;
+    let chars = 0;
+    for (const line of queue) {
+      if (count > 0 && chars + line.length > BLOCK_CHARS) break;
+      chars += line.length;
+      count += 1;
+    }
+    const [first = ''] = queue;
+    if (chars > BLOCK_CHARS) {
+      const cut = isHighSurrogate(first.charCodeAt(BLOCK_CHARS - 1)) ? BLOCK_CHARS - 1 : BLOCK_CHARS;
+      queue[0] = first.slice(cut);
+      this.#queuedChars -= cut;
+      return first.slice(0, cut);
+    }
+    this.#queuedChars -= chars;
+    const lines = queue.splice(0, count);
+    return count === 1 ? first : lines.join('');
   }
 
   #waitForRoom(): Promise<void> {
-    let resolve = () => {};
-    const promise = new Promise<void>((done) => {
-      resolve = done;
-    });
-    this.#room = { promise, resolve };
-    if (this.#options.pauseWhenFull) this.#input.pause();
-    process.nextTick(() => {
-      if (!this.#output.writableNeedDrain) this.#releaseRoom();
-      else this.#output.once('drain', () => this.#releaseRoom());
-    });
-    return promise;
+    this.#room = createDeferred();
+    if (this.#pauseWhenFull) this.#input.pause();
+    return this.#room.promise;
   }
 
   #releaseRoom(): void {
     const room = this.#room;
     if (!room) return;
     this.#room = undefined;
-    if (this.#options.pauseWhenFull) this.#input.resume();
+    if (this.#pauseWhenFull) this.#input.resume();
     room.resolve();
+  }
+
+  /** Rejects with the reason for which the channel closes, as soon as that is known. */
+  async #refuse(): Promise<void> {
+    this.#refusal ??= createDeferred();
+    throw await this.#refusal.promise;
+  }
+
+  /** The output is lost. The other end may have answered before it went: the input is read a little longer. */
+  #break(failure: McpError): void {
+    this.#dropQueue();
+    this.#failure ??= failure;
+    if (this.#state === 'new') this.#end(failure);
+    if (this.#state !== 'open') return;
+    this.#state = 'broken';
+    // Not in the timer itself: after a busy turn it would run before what waits in the input is read.
+    this.#drainTimer = setTimeout(() => setImmediate(() => this.#end(failure)), DRAIN_MS);
   }
 
   #end(reason?: McpError): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
+    clearTimeout(this.#drainTimer);
+    this.#failure ??= reason;
     this.#releaseRoom();
-    this.#sink?.close(reason);
+    this.#refusal?.resolve(this.#failure ?? closed(`The connection to "${this.name}" is closed`));
+    this.#sink?.close(reason && this.#failure);
+    if (reason) void this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#end();
+    this.#pump();
+    // What still arrives is thrown away, so that the other end is not blocked in a write and can read the end.
+    this.#input.resume();
+    await this.#finishOutput();
+    // One stream both ways: its other half is given the time to end as well.
+    if (Object.is(this.#input, this.#output)) await endsWithin(this.#input, LINGER_MS);
+    this.#input.destroy();
+  }
+
+  #finishOutput(): Promise<void> {
+    const output = this.#output;
+    return new Promise((resolve) => {
+      const cut = () => {
+        this.#dropQueue();
+        output.destroy();
+      };
+      const timer = setTimeout(cut, STALLED_MS);
+      const endWhenWritten = () => {
+        timer.refresh();
+        if (this.#queue.length === 0) output.end();
+      };
+      finished(output, { readable: false }, () => {
+        clearTimeout(timer);
+        output.off('drain', endWhenWritten);
+        resolve();
+      });
+      output.on('drain', endWhenWritten);
+      endWhenWritten();
+    });
+  }
+
+  #dropQueue(): void {
+    this.#queue = [];
+    this.#queuedChars = 0;
   }
 }
 
-function failure(what: string, cause: Error): McpError {
+/** Resolves when both halves of the socket have ended, or the time is up. */
+function endsWithin(socket: Readable, ms: number): Promise<boolean> {
+  const ended = createDeferred<void>();
+  finished(socket, () => ended.resolve());
+  return resolvesWithin(ended.promise, ms);
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+function closed(message: string): McpError {
+  return new McpError('CLOSED', message);
+}
+
+function failed(what: string, cause: Error): McpError {
   return new McpError('TRANSPORT_FAILED', `${what}: ${cause.message}`, { cause });
 }
