@@ -6,6 +6,7 @@ import {
   METHOD_NOT_FOUND,
   RpcError,
   TimeoutError,
+  toError,
 } from '../../jsonrpc/index.ts';
 import { createLinkedPair, type Transport } from '../../transport/index.ts';
 import type { DialectName, Revision } from '../revisions.ts';
@@ -446,8 +447,18 @@ export class McpClient {
   #onNotification({ method, params }: JsonRpcNotification): void {
     this.#cache?.onNotification(method, params);
     const notification: Notification = params === undefined ? { method } : { method, params };
-    this.#options.onNotification?.(notification);
-    for (const listener of this.#listeners) listener(notification);
+    if (this.#options.onNotification) this.#tell(this.#options.onNotification, notification);
+    for (const listener of this.#listeners) this.#tell(listener, notification);
+  }
+
+  /** One listener that throws must not cost the others the notification. */
+  #tell(listener: (notification: Notification) => void, notification: Notification): void {
+    try {
+      listener(notification);
+    } catch (cause) {
+      const message = `A listener of "${notification.method}" threw: ${toError(cause).message}`;
+      this.#warn(new McpError('HANDLER_FAILED', message, { cause }));
+    }
   }
 
   #warn(warning: McpError): void {

@@ -165,11 +165,13 @@ export class Link {
     params: JsonObject | undefined,
     options: RequestOptions,
   ): Promise<JsonObject> {
+    const { dialect } = connection;
     const sent = this.#sendOnce(connection, method, params, options);
-    if (!connection.dialect.renegotiates) return sent;
+    if (!dialect.renegotiates) return sent;
     return sent.catch(async (error) => {
       if (!isModernError(error) || error.rpcCode !== UNSUPPORTED_PROTOCOL_VERSION) throw error;
-      await this.#renegotiate(connection, error);
+      // Another request may have been refused before this one, and the dialect changed since.
+      if (connection.dialect === dialect) await this.#renegotiate(connection, error);
       return this.#sendOnce(connection, method, params, options);
     });
   }
@@ -223,7 +225,9 @@ export class Link {
     };
     let result = first;
     for (let round = 0; round < maxRounds; round++) {
-      const answers = await answerRound(method, result, handlers, context);
+      const answers = await answerRound(method, result, handlers, context).catch((error) => {
+        throw this.closing.aborted ? this.closing.reason : error;
+      });
       const { connection } = this;
       result = await this.#send(connection, method, { ...params, ...answers }, options);
       if (connection.dialect.resultType(method, result) === 'complete') return result;

@@ -14,7 +14,7 @@ import { Connection, type ConnectionHooks } from './connection.ts';
 import type { ClientIdentity, ServerDescription } from './dialect.ts';
 import type { InputHandlers } from './input.ts';
 import { initialize, SessionDialect } from './session.ts';
-import { discover, StatelessDialect } from './stateless.ts';
+import { type Discovery, discover, StatelessDialect } from './stateless.ts';
 
 /**
  * What was learnt about a server, as plain JSON: keep it and hand it to the next connection as `prior`, which then
@@ -79,23 +79,45 @@ async function negotiateOnce(options: NegotiationOptions): Promise<Connection> {
       return connection;
     }
     if (wanted !== 'session') {
-      const probe = await probeServer(connection, options);
-      if (probe.found === 'stateless') {
-        connection.use(probe.dialect);
-        return connection;
-      }
-      attempts.push(`server/discover: ${probe.why}`);
-      if (wanted === 'stateless') throw failed(connection, attempts);
-      if (probe.found === 'ended') {
-        if (!options.canReopen) throw failed(connection, attempts);
-        await connection.close();
-        connection = await open(options);
-      }
+      if (await openByProbe(connection, options, attempts)) return connection;
+      await connection.close();
+      connection = await open(options);
     }
-    await openSession(connection, options, attempts, wanted === 'auto' || options.dialect === 'auto');
+    await openSession(connection, options, attempts, options.dialect === 'auto');
     return connection;
   } catch (error) {
     await connection.close();
+    throw error;
+  }
+}
+
+/**
+ * Probes, and opens a session where the probe says so.
+ *
+ * @returns false when the connection did not survive it and is to be opened anew, without a probe.
+ */
+async function openByProbe(
+  connection: Connection,
+  options: NegotiationOptions,
+  attempts: string[],
+): Promise<boolean> {
+  const probe = await probeServer(connection, options);
+  if (probe.found === 'stateless') {
+    connection.use(probe.dialect);
+    return true;
+  }
+  attempts.push(`server/discover: ${probe.why}`);
+  if (options.dialect === 'stateless') throw failed(connection, attempts);
+  if (probe.found === 'ended') {
+    if (options.canReopen) return false;
+    throw failed(connection, attempts);
+  }
+  try {
+    await openSession(connection, options, attempts, true);
+    return true;
+  } catch (error) {
+    // A server may answer the probe and end on it all the same.
+    if (options.canReopen && connection.peer.closed) return false;
     throw error;
   }
 }
@@ -157,11 +179,9 @@ async function probeServer(connection: Connection, options: NegotiationOptions):
   // Twice at most: a server that refuses one revision may offer another.
   for (let round = 0; ; round++) {
     const asked = statelessDialect(options, revision);
+    let discovery: Discovery | undefined;
     try {
-      const found = await discover(connection, asked, probeOptions(options));
-      return found
-        ? readDiscovery(connection, found, options)
-        : { found: 'session', why: 'no discovery result' };
+      discovery = await discover(connection, asked, probeOptions(options));
     } catch (error) {
       if (isAborted(error)) throw error;
       if (!isModernError(error)) return isGone(error, connection) ? ended(error) : legacy(error);
@@ -175,20 +195,23 @@ async function probeServer(connection: Connection, options: NegotiationOptions):
       if (versions.some(isSessionRevision)) return legacy(error);
       throw unsupported(connection, versions);
     }
+    return discovery
+      ? readDiscovery(connection, discovery, options)
+      : { found: 'session', why: 'no discovery result' };
   }
 }
 
 function readDiscovery(
   connection: Connection,
-  found: { versions: readonly unknown[]; server: ServerDescription },
+  { versions, server }: Discovery,
   options: NegotiationOptions,
 ): Probe {
-  const shared = sharedStatelessRevision(found.versions);
-  if (shared) return { found: 'stateless', dialect: statelessDialect(options, shared, found.server) };
-  if (found.versions.some(isSessionRevision)) {
-    return { found: 'session', why: `it lists only ${found.versions.join(', ')}` };
+  const shared = sharedStatelessRevision(versions);
+  if (shared) return { found: 'stateless', dialect: statelessDialect(options, shared, server) };
+  if (versions.some(isSessionRevision)) {
+    return { found: 'session', why: `it lists only ${versions.join(', ')}` };
   }
-  throw unsupported(connection, found.versions);
+  throw unsupported(connection, versions);
 }
 
 function statelessDialect(

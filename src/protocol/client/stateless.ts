@@ -155,6 +155,13 @@ function notAcknowledged(name: string, late: boolean, timeoutMs: number, error: 
   return error ?? new McpError('INVALID_RESULT', `"${name}" ended a subscription without acknowledging it`);
 }
 
+/** What a server of this dialect says it is. */
+export interface Discovery {
+  /** The revisions it speaks, as it lists them. */
+  versions: readonly unknown[];
+  server: ServerDescription;
+}
+
 /**
  * Asks what the server is. Undefined when its answer is no discovery result: then it is not of this dialect.
  *
@@ -164,7 +171,7 @@ export async function discover(
   connection: Connection,
   dialect: StatelessDialect,
   options: CallOptions,
-): Promise<{ versions: readonly unknown[]; server: ServerDescription } | undefined> {
+): Promise<Discovery | undefined> {
   const params = dialect.shape(undefined, undefined);
   const headers = dialect.headers('server/discover', params);
   const result = await connection.peer.call('server/discover', params, { ...options, headers });
