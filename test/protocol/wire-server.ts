@@ -35,8 +35,9 @@ export class WireServer implements InProcessServer {
     });
   }
 
-  /** Sends any value, legal or not. */
+  /** Sends any value, legal or not; nothing once the connection is closed. */
   send(message: unknown): void {
+    if (this.closed) return;
     // Sound: it is the point of these tests to send what no type allows.
     void this.#transport?.send(message as JsonRpcRequest);
   }

@@ -142,6 +142,115 @@ describe('multi round-trip requests', () => {
   });
 });
 
+/** A server that answers each tool call with the next of these results. */
+function serverOf(...results: JsonObject[]) {
+  let next = 0;
+  return new WireServer({ ...STATELESS, 'tools/call': () => results[Math.min(next++, results.length - 1)] });
+}
+
+const calls = (server: WireServer) =>
+  server.received.filter(({ method }) => method === 'tools/call') as unknown as Required<JsonRpcRequest>[];
+
+describe('input that a stateless server asks for', () => {
+  it('may have any key, and is asked for in parallel', async () => {
+    const inputRequests = JSON.parse(`{"__proto__": ${JSON.stringify(FORM)}, "b": ${JSON.stringify(FORM)}}`);
+    const server = serverOf({ resultType: 'input_required', inputRequests }, { content: [] });
+    let running = 0;
+    let most = 0;
+    const client = await McpClient.inProcess(server, {
+      onElicit: async () => {
+        most = Math.max(most, ++running);
+        await Promise.resolve();
+        running--;
+        return { action: 'decline' };
+      },
+    });
+    await client.callTool('t');
+    expect(JSON.stringify(calls(server)[1]?.params.inputResponses)).toBe(
+      '{"__proto__":{"action":"decline"},"b":{"action":"decline"}}',
+    );
+    expect(most).toBe(2);
+  });
+
+  it('may be nothing: then the state alone is sent back, exactly where and as it came', async () => {
+    const server = serverOf(
+      { resultType: 'input_required', requestState: '' },
+      { resultType: 'input_required', inputRequests: { r: ROOTS } },
+      { resultType: 'input_required', inputRequests: {}, requestState: '{"a": 1}' },
+      { content: [] },
+    );
+    const client = await McpClient.inProcess(server, { onListRoots: () => [] });
+    await client.callTool('t', { a: 1 });
+    const { _meta, ...original } = calls(server)[0]?.params ?? {};
+    const retries = calls(server).slice(1);
+    expect(retries.map(({ params: { _meta: _, ...params } }) => params)).toEqual([
+      { ...original, requestState: '' },
+      { ...original, inputResponses: { r: { roots: [] } } },
+      { ...original, inputResponses: {}, requestState: '{"a": 1}' },
+    ]);
+  });
+
+  it('rides on the retry of that request alone', async () => {
+    const server = new WireServer(STATELESS);
+    const client = await McpClient.inProcess(server);
+    const slow = client.callTool('slow');
+    const { id } = await server.next();
+    server.result(id, { resultType: 'input_required', requestState: 's' });
+    const retry = await server.next();
+    expect(retry).toMatchObject({ params: { name: 'slow', requestState: 's' } });
+    const other = client.callTool('other');
+    const request = await server.next();
+    expect(request.params).not.toHaveProperty('requestState');
+    server.result(request.id, { content: [] });
+    server.result(retry.id, { content: [] });
+    await Promise.all([slow, other]);
+  });
+
+  it('asks no handler when another question cannot be answered', async () => {
+    const server = serverOf({ resultType: 'input_required', inputRequests: { a: ROOTS, b: FORM } });
+    let asked = 0;
+    const client = await McpClient.inProcess(server, {
+      onListRoots: () => {
+        asked++;
+        return [];
+      },
+    });
+    await expect(client.callTool('t')).rejects.toMatchObject({ code: 'INPUT_REQUIRED' });
+    expect(asked).toBe(0);
+  });
+
+  it.each([
+    ['nothing', { resultType: 'input_required' }],
+    ['requests that are no object', { resultType: 'input_required', inputRequests: ['x'] }],
+    ['a state that is no string', { resultType: 'input_required', requestState: 7 }],
+  ])('ends the call when it names %s', async (_, result) => {
+    const client = await McpClient.inProcess(serverOf(result));
+    await expect(client.callTool('t')).rejects.toMatchObject({ code: 'INVALID_RESULT' });
+  });
+
+  it('is not waited for when the client is closed', async () => {
+    const server = serverOf(round({ inputRequests: { who: FORM } }));
+    let ask = () => {};
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    let handlerSignal: AbortSignal | undefined;
+    const client = await McpClient.inProcess(server, {
+      onElicit: (_, { signal }) => {
+        handlerSignal = signal;
+        ask();
+        return new Promise(() => {});
+      },
+    });
+    const call = client.callTool('t');
+    call.catch(() => {});
+    await asked;
+    await client.close();
+    await expect(call).rejects.toMatchObject({ code: 'CLOSED' });
+    expect(handlerSignal?.aborted).toBe(true);
+  });
+});
+
 describe('requests of a server in the session dialect', () => {
   it('answers them with the same handlers, defaults filled in', async () => {
     const server = new WireServer(SESSION);
