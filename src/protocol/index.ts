@@ -7,6 +7,7 @@ export {
   type ListOptions,
   McpClient,
   type Notification,
+  type StdioOptions,
 } from './client/client.ts';
 export type { ServerDescription } from './client/dialect.ts';
 export type { InputContext, InputHandlers } from './client/input.ts';

@@ -8,7 +8,13 @@ import {
   TimeoutError,
   toError,
 } from '../../jsonrpc/index.ts';
-import { createLinkedPair, type Transport } from '../../transport/index.ts';
+import {
+  createLinkedPair,
+  type ProcessOptions,
+  type ProcessSpec,
+  ProcessTransport,
+  type Transport,
+} from '../../transport/index.ts';
 import type { DialectName, Revision } from '../revisions.ts';
 import type { Resource, ResourceTemplate } from '../types/content.ts';
 import type {
@@ -80,6 +86,8 @@ export interface ClientOptions extends InputHandlers {
   signal?: AbortSignal;
 }
 
+export interface StdioOptions extends ClientOptions, ProcessOptions {}
+
 export interface ListOptions extends RequestOptions {
   /** Asks the server even where a kept result is still fresh. Default false. */
   fresh?: boolean;
@@ -135,6 +143,17 @@ export class McpClient {
         onReconnect: () => this.#onReconnect(),
       },
     );
+  }
+
+  /**
+   * Starts a server as a child process and connects to it over its standard streams. The process ends with
+   * {@link McpClient.close}. One that exits on being probed is started once more.
+   *
+   * @throws ProcessError `SPAWN_FAILED` when it cannot be started, McpError `CONNECT_FAILED` when no dialect is found.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
+   */
+  static stdio(spec: ProcessSpec, options: StdioOptions = {}): Promise<McpClient> {
+    return McpClient.#connect(() => new ProcessTransport(spec, options), true, options);
   }
 
   /** Connects to a server in this process. @throws McpError `CONNECT_FAILED` when no dialect is found. */
