@@ -42,6 +42,27 @@ export {
   STATELESS_REVISIONS,
   type StatelessRevision,
 } from './revisions.ts';
+export type { Completer, Completers, SuggestionPage, Suggestions } from './server/completion.ts';
+export type { CloseOptions, ConnectOptions, ServerConnection } from './server/connection.ts';
+export type { RequestContext } from './server/context.ts';
+export type { Middleware } from './server/core.ts';
+export type { ClientDescription } from './server/dialect.ts';
+export {
+  type Answers,
+  type AnswerTo,
+  type AskOptions,
+  elicit,
+  listRoots,
+  type Questions,
+  sample,
+} from './server/input.ts';
+export type { ServerCacheOptions, ServerOptions } from './server/options.ts';
+export type { PromptArguments, PromptHandler, PromptOptions } from './server/prompts.ts';
+export type { RequestStateOptions } from './server/request-state.ts';
+export type { ResourceOptions, ResourceReader } from './server/resources.ts';
+export type { PromptReturn, ResourceReturn, ToolReturn } from './server/results.ts';
+export { McpServer } from './server/server.ts';
+export type { ToolHandler, ToolSource } from './server/tools.ts';
 export type * from './types/content.ts';
 export type * from './types/features.ts';
 export {

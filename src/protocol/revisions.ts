@@ -1,3 +1,6 @@
+import { INVALID_PARAMS } from '../jsonrpc/index.ts';
+import { RESOURCE_NOT_FOUND } from './errors.ts';
+
 // What differs from revision to revision, as data. Nothing else in the package compares versions.
 
 /** How a client and a server get to know each other. */
@@ -16,19 +19,169 @@ export type SessionRevision = (typeof SESSION_REVISIONS)[number];
 export type StatelessRevision = (typeof STATELESS_REVISIONS)[number];
 export type Revision = SessionRevision | StatelessRevision;
 
+/** The parts of messages that gained members from revision to revision. */
+export type WirePart =
+  | 'annotations'
+  | 'block'
+  | 'capabilities'
+  | 'contents'
+  | 'elicitation'
+  | 'formField'
+  | 'implementation'
+  | 'progress'
+  | 'prompt'
+  | 'promptArgument'
+  | 'resource'
+  | 'result'
+  | 'samplingMessage'
+  | 'tool'
+  | 'toolResult';
+
+/** Members of a part that a revision does not have yet. */
+type AbsentMembers = { readonly [part in WirePart]: readonly string[] };
+
 /** What a revision has that others have not. */
 export interface RevisionTraits {
   dialect: DialectName;
   /** Whether several messages may travel as one JSON array. */
   batches: boolean;
+  /** Members that must not be sent, by the part that would have them. Nothing where the part has all of them. */
+  absent: AbsentMembers;
+  /** Kinds of content blocks that must not be sent. */
+  absentBlocks: readonly string[];
+  /** What structured tool output may be, and with it the root of an output schema. */
+  structuredContent: 'none' | 'object' | 'any';
+  /** The error code of a resource that does not exist. */
+  resourceNotFound: number;
+  /** In which ways a person may be asked. */
+  elicitationModes: readonly ('form' | 'url')[];
+  /** Whether an elicitation by address must carry an id of its own. */
+  elicitationIds: boolean;
+  /** Whether forms may offer a choice of several values, and titled choices by `oneOf`. */
+  richForms: boolean;
+  /** Whether a sampled message may have several content blocks, and tools. */
+  richSampling: boolean;
 }
 
+const ABSENT_FROM_NONE: AbsentMembers = {
+  annotations: [],
+  block: [],
+  capabilities: [],
+  contents: [],
+  elicitation: [],
+  formField: [],
+  implementation: [],
+  progress: [],
+  prompt: [],
+  promptArgument: [],
+  resource: [],
+  result: [],
+  samplingMessage: [],
+  tool: [],
+  toolResult: [],
+};
+
+const ABSENT_FROM_2026_07_28: AbsentMembers = { ...ABSENT_FROM_NONE, elicitation: ['elicitationId'] };
+
+const ABSENT_FROM_2025_11_25: AbsentMembers = {
+  ...ABSENT_FROM_NONE,
+  capabilities: ['extensions'],
+  result: ['ttlMs', 'cacheScope'],
+};
+
+const ABSENT_FROM_2025_06_18: AbsentMembers = {
+  ...ABSENT_FROM_2025_11_25,
+  block: ['icons'],
+  elicitation: ['mode', 'elicitationId'],
+  formField: ['default'],
+  implementation: ['description', 'icons', 'websiteUrl'],
+  prompt: ['icons'],
+  resource: ['icons'],
+  samplingMessage: ['_meta'],
+  tool: ['icons'],
+};
+
+const ABSENT_FROM_2025_03_26: AbsentMembers = {
+  ...ABSENT_FROM_2025_06_18,
+  annotations: ['lastModified'],
+  block: ['_meta'],
+  contents: ['_meta'],
+  implementation: [...ABSENT_FROM_2025_06_18.implementation, 'title'],
+  prompt: ['icons', 'title', '_meta'],
+  promptArgument: ['title'],
+  resource: ['icons', 'title', '_meta'],
+  tool: ['icons', 'title', 'outputSchema', '_meta'],
+  toolResult: ['structuredContent'],
+};
+
+const ABSENT_FROM_2024_11_05: AbsentMembers = {
+  ...ABSENT_FROM_2025_03_26,
+  capabilities: ['extensions', 'completions'],
+  progress: ['message'],
+  tool: [...ABSENT_FROM_2025_03_26.tool, 'annotations'],
+};
+
 export const REVISIONS: { readonly [revision in Revision]: RevisionTraits } = {
-  '2026-07-28': { dialect: 'stateless', batches: false },
-  '2025-11-25': { dialect: 'session', batches: false },
-  '2025-06-18': { dialect: 'session', batches: false },
-  '2025-03-26': { dialect: 'session', batches: true },
-  '2024-11-05': { dialect: 'session', batches: false },
+  '2026-07-28': {
+    dialect: 'stateless',
+    batches: false,
+    absent: ABSENT_FROM_2026_07_28,
+    absentBlocks: [],
+    structuredContent: 'any',
+    resourceNotFound: INVALID_PARAMS,
+    elicitationModes: ['form', 'url'],
+    elicitationIds: false,
+    richForms: true,
+    richSampling: true,
+  },
+  '2025-11-25': {
+    dialect: 'session',
+    batches: false,
+    absent: ABSENT_FROM_2025_11_25,
+    absentBlocks: [],
+    structuredContent: 'object',
+    resourceNotFound: RESOURCE_NOT_FOUND,
+    elicitationModes: ['form', 'url'],
+    elicitationIds: true,
+    richForms: true,
+    richSampling: true,
+  },
+  '2025-06-18': {
+    dialect: 'session',
+    batches: false,
+    absent: ABSENT_FROM_2025_06_18,
+    absentBlocks: [],
+    structuredContent: 'object',
+    resourceNotFound: RESOURCE_NOT_FOUND,
+    elicitationModes: ['form'],
+    elicitationIds: false,
+    richForms: false,
+    richSampling: false,
+  },
+  '2025-03-26': {
+    dialect: 'session',
+    batches: true,
+    absent: ABSENT_FROM_2025_03_26,
+    absentBlocks: ['resource_link'],
+    structuredContent: 'none',
+    resourceNotFound: RESOURCE_NOT_FOUND,
+    elicitationModes: [],
+    elicitationIds: false,
+    richForms: false,
+    richSampling: false,
+  },
+  '2024-11-05': {
+    dialect: 'session',
+    batches: false,
+    absent: ABSENT_FROM_2024_11_05,
+    absentBlocks: ['resource_link', 'audio'],
+    structuredContent: 'none',
+    resourceNotFound: RESOURCE_NOT_FOUND,
+    elicitationModes: [],
+    elicitationIds: false,
+    richForms: false,
+    richSampling: false,
+  },
 };
 
 export function isSessionRevision(value: unknown): value is SessionRevision {

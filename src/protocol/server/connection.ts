@@ -1,0 +1,207 @@
+import {
+  type CallOptions,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  isJsonObject,
+  type JsonObject,
+  type JsonRpcNotification,
+  type JsonRpcRequest,
+  McpError,
+  PARSE_ERROR,
+  Peer,
+  type RequestId,
+  RpcError,
+  toError,
+} from '../../jsonrpc/index.ts';
+import type { Transport } from '../../transport/index.ts';
+import { META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION } from '../meta.ts';
+import type { ServerCore } from './core.ts';
+import type { Carrier, ServerDialect } from './dialect.ts';
+import { Session } from './session.ts';
+import type { StatelessDialect } from './stateless.ts';
+
+export interface ConnectOptions {
+  /** Who is at the other end, where that is known; handlers find it as `context.auth`. */
+  auth?: unknown;
+}
+
+/** How long closing waits for requests that are being answered, by default. */
+export const DEFAULT_DRAIN_MS = 1500;
+
+export interface CloseOptions {
+  /** How long to wait for requests that are being answered, in milliseconds; 0 means not at all. Default 1500. */
+  drainMs?: number;
+}
+
+/** One client's channel to a server. Both dialects are spoken on it, side by side. */
+export class ServerConnection implements Carrier {
+  readonly auth: unknown;
+  /** Resolves when the channel has ended, whoever ended it. Never rejects. */
+  readonly closed: Promise<void>;
+  readonly #core: ServerCore;
+  readonly #stateless: StatelessDialect;
+  readonly #transport: Transport;
+  readonly #peer: Peer;
+  #session: Session;
+  #resolveClosed = () => {};
+  #onIdle: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(core: ServerCore, stateless: StatelessDialect, transport: Transport, options: ConnectOptions) {
+    this.auth = options.auth;
+    this.#core = core;
+    this.#stateless = stateless;
+    this.#transport = transport;
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
+    this.#peer = new Peer({
+      name: transport.name,
+      send: (message, sendOptions) => {
+        if (this.#onIdle) queueMicrotask(() => this.#checkIdle());
+        return transport.send(message, sendOptions);
+      },
+      onRequest: (request, inbound) => {
+        if (this.#onIdle) throw new RpcError(INTERNAL_ERROR, 'The server is shutting down');
+        return this.#dialectOf(request).answer(request, inbound, this);
+      },
+      onNotification: (notification) => this.#onNotification(notification),
+      onAbandon: ({ id, reason }) => this.#onAbandon(id, reason),
+      onInvalid: (reason, id) => this.#refuse(reason, id),
+      onError: (error) => core.report(error),
+      maxInbound: core.settings.maxConcurrentRequests,
+    });
+    this.#session = this.#newSession();
+    void this.#start();
+  }
+
+  notify(_id: RequestId | undefined, method: string, params: JsonObject | undefined): void | Promise<void> {
+    return this.#peer.notify(method, params);
+  }
+
+  call(
+    _id: RequestId,
+    method: string,
+    params: JsonObject | undefined,
+    options: CallOptions,
+  ): Promise<JsonObject> {
+    return this.#peer.call(method, params, options);
+  }
+
+  /**
+   * Ends the connection: subscriptions in good order, other requests once they are answered, or given up when that takes
+   * too long. Idempotent, never rejects.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(options);
+    return this.#closing;
+  }
+
+  async #close({ drainMs = DEFAULT_DRAIN_MS }: CloseOptions): Promise<void> {
+    this.#stateless.subscriptions.end(this);
+    await this.#drain(drainMs);
+    await this.#transport.close();
+    this.#end();
+  }
+
+  /** No new request is taken from now on. */
+  async #drain(drainMs: number): Promise<void> {
+    if (this.#peer.inboundRequests === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, drainMs);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #checkIdle(): void {
+    if (this.#peer.inboundRequests === 0) this.#onIdle?.();
+  }
+
+  async #start(): Promise<void> {
+    try {
+      await this.#transport.start({
+        message: (value) => this.#peer.receive(value),
+        error: (error) => this.#onUnreadable(error),
+        close: () => this.#end(),
+      });
+    } catch (error) {
+      this.#core.report(new McpError('TRANSPORT_FAILED', toError(error).message, { cause: error }));
+      this.#end();
+    }
+  }
+
+  /** How a request comes decides the dialect: one that says its version itself belongs to no session. */
+  #dialectOf({ method, params }: JsonRpcRequest): ServerDialect {
+    const meta = params?._meta;
+    if (isJsonObject(meta) && isStatelessMeta(meta)) return this.#stateless;
+    if (method === 'initialize' && this.#session.isOpened) {
+      this.#session.close();
+      this.#session = this.#newSession();
+    }
+    return this.#session;
+  }
+
+  #newSession(): Session {
+    return new Session(this.#core, (method, params) => this.notify(undefined, method, params));
+  }
+
+  #onNotification(notification: JsonRpcNotification): void {
+    const { method, params } = notification;
+    switch (method) {
+      case 'notifications/cancelled':
+        this.#peer.cancelInbound(params?.requestId, cancelReason(params));
+        this.#checkIdle();
+        return;
+      case 'notifications/progress':
+        if (params) this.#peer.progress(params.progressToken, params);
+        return;
+      default:
+        this.#session.notified(notification);
+    }
+  }
+
+  #onAbandon(id: RequestId, reason: McpError): void {
+    const sent = this.#peer.notify('notifications/cancelled', { requestId: id, reason: reason.message });
+    // The handler has its answer already, and a channel that is about to break says so itself.
+    if (sent) sent.catch(() => {});
+  }
+
+  #onUnreadable(error: McpError): void {
+    this.#core.report(error);
+    this.#send(undefined, PARSE_ERROR, error.message);
+  }
+
+  #refuse(reason: string, id: RequestId | undefined): void {
+    this.#send(id, INVALID_REQUEST, `Invalid message: ${reason}`);
+  }
+
+  #send(id: RequestId | undefined, code: number, message: string): void {
+    const error = { code, message };
+    try {
+      const sent = this.#transport.send(
+        id === undefined ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id, error },
+      );
+      if (sent) sent.catch(() => {});
+    } catch {
+      // The channel is closed: nobody waits for this answer.
+    }
+  }
+
+  #end(): void {
+    this.#session.close();
+    this.#peer.close();
+    this.#onIdle?.();
+    this.#resolveClosed();
+  }
+}
+
+function isStatelessMeta(meta: JsonObject): boolean {
+  return META_PROTOCOL_VERSION in meta || META_CLIENT_CAPABILITIES in meta || META_CLIENT_INFO in meta;
+}
+
+function cancelReason(params: JsonObject | undefined): string {
+  return typeof params?.reason === 'string' ? params.reason : 'The client cancelled the request';
+}

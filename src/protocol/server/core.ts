@@ -1,0 +1,180 @@
+import {
+  INTERNAL_ERROR,
+  isJsonObject,
+  type JsonObject,
+  McpError,
+  RpcError,
+  toError,
+} from '../../jsonrpc/index.ts';
+import type { ServerCapabilities } from '../types/identity.ts';
+import { ChangeFeed } from './changes.ts';
+import { complete } from './completion.ts';
+import type { Context, RequestContext } from './context.ts';
+import { type FeatureHost, invalidParams, type MethodHandler } from './feature.ts';
+import type { ServerSettings } from './options.ts';
+import { Prompts } from './prompts.ts';
+import { Resources } from './resources.ts';
+import { Tools } from './tools.ts';
+
+/**
+ * Runs around every request. It calls `next` to have the request answered, or returns a result of its own, or throws;
+ * an {@link RpcError} travels to the client as it is.
+ */
+export type Middleware = (
+  context: RequestContext,
+  next: () => Promise<JsonObject>,
+) => JsonObject | Promise<JsonObject>;
+
+/** What a server offers and how it answers, whatever dialect and transport a request comes by. */
+export class ServerCore implements FeatureHost {
+  readonly settings: ServerSettings;
+  readonly feed = new ChangeFeed();
+  readonly tools: Tools;
+  readonly prompts: Prompts;
+  readonly resources: Resources;
+  readonly #middleware: Middleware[] = [];
+  readonly #methods: ReadonlyMap<string, { feature: Feature; handler: MethodHandler }>;
+  /** What was offered once: a client that was told so may go on asking when the last of it is gone. */
+  readonly #offered = new Set<Feature>();
+
+  constructor(settings: ServerSettings) {
+    this.settings = settings;
+    this.tools = new Tools(this, () => this.feed.listChanged('tools'));
+    this.prompts = new Prompts(this, () => this.feed.listChanged('prompts'));
+    this.resources = new Resources(this, () => this.feed.listChanged('resources'));
+    this.#methods = this.#featureMethods();
+  }
+
+  get pageSize(): number {
+    return this.settings.pageSize;
+  }
+
+  use(middleware: Middleware): void {
+    this.#middleware.push(middleware);
+  }
+
+  report(error: McpError): void {
+    this.settings.onError(error);
+  }
+
+  /** All capabilities, as declared and as they follow from what is registered. */
+  get capabilities(): ServerCapabilities {
+    const { capabilities } = this.settings;
+    const derived: ServerCapabilities = { logging: {} };
+    if (this.#offers('completions')) derived.completions = {};
+    if (this.#offers('prompts')) derived.prompts = { listChanged: true };
+    if (this.#offers('resources')) derived.resources = { subscribe: true, listChanged: true };
+    if (this.#offers('tools')) derived.tools = { listChanged: true };
+    const merged: ServerCapabilities = { ...derived, ...capabilities };
+    for (const feature of FEATURES) {
+      const declared = capabilities[feature];
+      if (declared) merged[feature] = { ...derived[feature], ...declared };
+    }
+    return merged;
+  }
+
+  /** The handler of a method that both dialects have; undefined when the server does not offer what it belongs to. */
+  method(name: string): MethodHandler | undefined {
+    const method = this.#methods.get(name);
+    return method && this.#offers(method.feature) ? method.handler : undefined;
+  }
+
+  /** Runs a handler, and what was set around every request. @throws RpcError, and nothing else. */
+  run(handler: MethodHandler, context: Context): JsonObject | Promise<JsonObject> {
+    try {
+      const result = this.#middleware.length === 0 ? handler(context) : this.#runMiddleware(handler, context);
+      if (!(result instanceof Promise)) return this.#finish(context, result);
+      return result.then(
+        (value) => this.#finish(context, value),
+        (error) => this.#fail(context, error),
+      );
+    } catch (error) {
+      return this.#fail(context, error);
+    }
+  }
+
+  #featureMethods(): ReadonlyMap<string, { feature: Feature; handler: MethodHandler }> {
+    const { tools, prompts, resources } = this;
+    const sources = {
+      prompt: (name: string) => prompts.completers(name),
+      resource: (uri: string): undefined => {
+        throw invalidParams(`Unknown resource template: ${uri}`);
+      },
+    };
+    return new Map<string, { feature: Feature; handler: MethodHandler }>([
+      ['tools/list', { feature: 'tools', handler: (context) => tools.list(context) }],
+      ['tools/call', { feature: 'tools', handler: (context) => tools.call(context) }],
+      ['prompts/list', { feature: 'prompts', handler: (context) => prompts.list(context) }],
+      ['prompts/get', { feature: 'prompts', handler: (context) => prompts.get(context) }],
+      ['resources/list', { feature: 'resources', handler: (context) => resources.list(context) }],
+      ['resources/templates/list', { feature: 'resources', handler: () => resources.listTemplates() }],
+      ['resources/read', { feature: 'resources', handler: (context) => resources.read(context) }],
+      ['completion/complete', { feature: 'completions', handler: (context) => complete(context, sources) }],
+    ]);
+  }
+
+  #offers(feature: Feature): boolean {
+    if (this.#offered.has(feature)) return true;
+    const offers = this.settings.capabilities[feature] !== undefined || this.#has(feature);
+    if (offers) this.#offered.add(feature);
+    return offers;
+  }
+
+  #has(feature: Feature): boolean {
+    if (feature === 'completions') return this.prompts.completes;
+    return !this[feature].isEmpty;
+  }
+
+  async #runMiddleware(handler: MethodHandler, context: Context): Promise<JsonObject> {
+    const around = [...this.#middleware];
+    const step = async (index: number): Promise<JsonObject> => {
+      const middleware = around[index];
+      const result: unknown = middleware
+        ? await middleware(context, () => step(index + 1))
+        : await this.#start(handler, context);
+      if (isJsonObject(result)) return result;
+      throw new McpError('HANDLER_FAILED', `Middleware returned no result for "${context.method}"`);
+    };
+    return step(0);
+  }
+
+  /** What was cancelled while middleware worked is not started. */
+  #start(handler: MethodHandler, context: Context): object | Promise<object> {
+    if (!context.signal.aborted) return handler(context);
+    throw new McpError('ABORTED', `"${context.method}" was cancelled before it started`);
+  }
+
+  #finish(context: Context, result: object): JsonObject {
+    context.end();
+    try {
+      return context.scope.interruption(context) ?? context.scope.complete(context, result);
+    } catch (error) {
+      throw this.#asRpcError(context, error);
+    }
+  }
+
+  #fail(context: Context, error: unknown): JsonObject {
+    context.end();
+    let failure = error;
+    try {
+      const interruption = context.scope.interruption(context);
+      if (interruption) return interruption;
+    } catch (thrown) {
+      failure = thrown;
+    }
+    throw this.#asRpcError(context, failure);
+  }
+
+  /** An unforeseen failure is our own business: the client learns that there was one. */
+  #asRpcError(context: Context, error: unknown): RpcError {
+    if (error instanceof RpcError) return error;
+    if (!context.signal.aborted) {
+      const message = `The handler of "${context.method}" failed: ${toError(error).message}`;
+      this.report(new McpError('HANDLER_FAILED', message, { cause: error }));
+    }
+    return new RpcError(INTERNAL_ERROR, 'Internal error');
+  }
+}
+
+const FEATURES = ['tools', 'prompts', 'resources', 'completions'] as const;
+type Feature = (typeof FEATURES)[number];

@@ -1,0 +1,94 @@
+import { Buffer } from 'node:buffer';
+import { McpError } from '../../jsonrpc/index.ts';
+import type { ContentBlock, ResourceContents } from '../types/content.ts';
+import type {
+  CallToolResult,
+  GetPromptResult,
+  PromptMessage,
+  ReadResourceResult,
+} from '../types/features.ts';
+
+/**
+ * What a tool may return: a string is one text block, an array the content blocks, an object a result, whose missing
+ * `content` is the JSON text of its `structuredContent`. Nothing at all is a result without content.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement has this type.
+export type ToolReturn = string | ContentBlock[] | Partial<CallToolResult> | void;
+
+/** What a prompt may return: a string is one message of the user, an array the messages, an object a result. */
+export type PromptReturn = string | PromptMessage[] | GetPromptResult;
+
+/**
+ * What a resource may return: a string is its text, bytes are its blob, an array its contents, an object with `contents` a
+ * result. Nothing at all means that there is no such resource.
+ */
+export type ResourceReturn =
+  | string
+  | Uint8Array
+  | ResourceContents[]
+  | ReadResourceResult
+  // biome-ignore lint/suspicious/noConfusingVoidType: as above.
+  | void;
+
+/** @throws McpError `HANDLER_FAILED` when it is none of {@link ToolReturn}. */
+export function readToolReturn(name: string, returned: unknown): CallToolResult {
+  if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
+  if (returned === undefined) return { content: [] };
+  // Sound where types hold: an array is content blocks, an object a result. Nothing looks deeper into either.
+  if (Array.isArray(returned)) return { content: returned as ContentBlock[] };
+  if (typeof returned !== 'object' || returned === null) throw unreadable('tool', name, returned);
+  const result = returned as Partial<CallToolResult>;
+  const { content } = result;
+  if (Array.isArray(content)) return result as CallToolResult;
+  if (content !== undefined) throw unreadable('tool', name, returned);
+  const { structuredContent } = result;
+  return { ...result, content: structuredContent === undefined ? [] : [jsonBlock(structuredContent)] };
+}
+
+/** @throws McpError `HANDLER_FAILED` when it is none of {@link PromptReturn}. */
+export function readPromptReturn(name: string, returned: unknown): GetPromptResult {
+  if (typeof returned === 'string') {
+    return { messages: [{ role: 'user', content: { type: 'text', text: returned } }] };
+  }
+  // Sound where types hold, as above.
+  if (Array.isArray(returned)) return { messages: returned as PromptMessage[] };
+  const result = returned as GetPromptResult | null | undefined;
+  if (Array.isArray(result?.messages)) return result;
+  throw unreadable('prompt', name, returned);
+}
+
+/**
+ * Undefined when there is no such resource.
+ *
+ * @throws McpError `HANDLER_FAILED` when it is none of {@link ResourceReturn}.
+ */
+export function readResourceReturn(
+  uri: string,
+  mimeType: string | undefined,
+  returned: unknown,
+): ReadResourceResult | undefined {
+  if (returned === undefined) return undefined;
+  const head = mimeType === undefined ? { uri } : { uri, mimeType };
+  if (typeof returned === 'string') return { contents: [{ ...head, text: returned }] };
+  if (returned instanceof Uint8Array) {
+    const { buffer, byteOffset, byteLength } = returned;
+    return { contents: [{ ...head, blob: Buffer.from(buffer, byteOffset, byteLength).toString('base64') }] };
+  }
+  // Sound where types hold, as above.
+  if (Array.isArray(returned)) return { contents: returned as ResourceContents[] };
+  const result = returned as ReadResourceResult | null;
+  if (Array.isArray(result?.contents)) return result;
+  throw unreadable('resource', uri, returned);
+}
+
+function jsonBlock(value: unknown): ContentBlock {
+  return { type: 'text', text: JSON.stringify(value) };
+}
+
+function unreadable(what: string, name: string, returned: unknown): McpError {
+  const found = returned === null ? 'null' : typeof returned;
+  return new McpError(
+    'HANDLER_FAILED',
+    `Cannot read what ${what} "${name}" returned: it is no result (${found})`,
+  );
+}

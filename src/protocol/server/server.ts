@@ -1,0 +1,93 @@
+import type { Transport } from '../../transport/index.ts';
+import type { Resource } from '../types/content.ts';
+import type { PromptDefinition, ToolDefinition } from '../types/features.ts';
+import { type ConnectOptions, ServerConnection } from './connection.ts';
+import { type Middleware, ServerCore } from './core.ts';
+import { readServerOptions, type ServerOptions } from './options.ts';
+import type { PromptArguments, PromptHandler, PromptOptions } from './prompts.ts';
+import type { ResourceOptions, ResourceReader } from './resources.ts';
+import { StatelessDialect } from './stateless.ts';
+import type { ToolHandler, ToolSource } from './tools.ts';
+
+/**
+ * A server: tools, prompts and resources, for clients of either dialect, over any transport. A handler is written once.
+ *
+ * Whatever is registered or removed while clients are connected is told to those that want to hear of it.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server
+ */
+export class McpServer {
+  readonly #core: ServerCore;
+  readonly #stateless: StatelessDialect;
+  readonly #connections = new Set<ServerConnection>();
+
+  /** @throws TypeError when an option is missing or out of range. */
+  constructor(options: ServerOptions) {
+    this.#core = new ServerCore(readServerOptions(options));
+    this.#stateless = new StatelessDialect(this.#core);
+  }
+
+  /** Registers a tool. Returns what removes it. @throws TypeError when there is one of that name. */
+  tool(definition: ToolDefinition, handler: ToolHandler): () => void {
+    return this.#core.tools.add(definition, handler);
+  }
+
+  /** Serves tools that are kept elsewhere. Returns what removes them. @throws TypeError when there is a source already. */
+  toolSource(source: ToolSource): () => void {
+    return this.#core.tools.addSource(source);
+  }
+
+  /** Registers a prompt. Returns what removes it. @throws TypeError when there is one of that name. */
+  prompt<const Definition extends PromptDefinition>(
+    definition: Definition,
+    handler: PromptHandler<PromptArguments<Definition['arguments']>>,
+    options: PromptOptions = {},
+  ): () => void {
+    // Sound: what the handler relies on is checked from the same definition before it is called.
+    return this.#core.prompts.add(definition, handler as PromptHandler, options);
+  }
+
+  /** Registers a resource. Returns what removes it. @throws TypeError when there is one of that URI. */
+  resource(definition: Resource, reader: ResourceReader, options: ResourceOptions = {}): () => void {
+    return this.#core.resources.add(definition, reader, options);
+  }
+
+  /** Runs around every request, in the order of these calls. */
+  use(middleware: Middleware): void {
+    this.#core.use(middleware);
+  }
+
+  /** Tells clients that the list of tools is another. Registering does so by itself. */
+  notifyToolsChanged(): void {
+    this.#core.feed.listChanged('tools');
+  }
+
+  /** Tells clients that the list of prompts is another. Registering does so by itself. */
+  notifyPromptsChanged(): void {
+    this.#core.feed.listChanged('prompts');
+  }
+
+  /** Tells clients that the list of resources is another. Registering does so by itself. */
+  notifyResourcesChanged(): void {
+    this.#core.feed.listChanged('resources');
+  }
+
+  /** Tells the clients that watch a resource that it reads differently now. */
+  notifyResourceUpdated(uri: string): void {
+    this.#core.feed.resourceUpdated(uri);
+  }
+
+  /** Serves one client over a transport that was not started yet. It is started; a failure of that ends the connection. */
+  connect(transport: Transport, options: ConnectOptions = {}): ServerConnection {
+    const connection = new ServerConnection(this.#core, this.#stateless, transport, options);
+    this.#connections.add(connection);
+    void connection.closed.then(() => this.#connections.delete(connection));
+    return connection;
+  }
+
+  /** Ends all connections, subscriptions in good order. Idempotent, never rejects. */
+  async close(): Promise<void> {
+    this.#stateless.subscriptions.end();
+    await Promise.all([...this.#connections].map((connection) => connection.close()));
+  }
+}
