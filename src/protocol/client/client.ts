@@ -43,7 +43,8 @@ import type { Verdict } from './negotiate.ts';
 import { DEFAULT_MAX_PAGES, keepValid, readAllPages } from './pages.ts';
 import { DEFAULT_MAX_ROUNDS } from './rounds.ts';
 
-const DEFAULT_PROBE_TIMEOUT_MS = 5000;
+/** How long a server may be silent on the probe by default: 5 s. Honest ones were seen to take 2 s. */
+export const DEFAULT_PROBE_TIMEOUT_MS = 5000;
 
 /** A notification of the server, as it came. */
 export type Notification = Pick<JsonRpcNotification, 'method' | 'params'>;

@@ -1,0 +1,60 @@
+import type { Writable } from 'node:stream';
+
+/**
+ * Writes to the standard streams of this process. What was written has left it when `write` resolves, so none of it is
+ * cut by the end of the process. A reader that went away, as `head` does, is no error: the rest is dropped.
+ */
+export class Output {
+  readonly #out: Writable & { isTTY?: boolean; columns?: number };
+  readonly #err: Writable;
+
+  constructor(out: Output['terminal'], err: Writable) {
+    this.#out = out;
+    this.#err = err;
+    for (const stream of [out, err]) stream.on('error', ignoreClosedPipe);
+  }
+
+  get terminal(): Writable & { isTTY?: boolean; columns?: number } {
+    return this.#out;
+  }
+
+  /** How many characters fit in a line; Infinity where nobody looks. */
+  get columns(): number {
+    return this.#out.isTTY ? (this.#out.columns ?? 80) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Text for people or pipes. A terminal gets it without the control characters that could take it over. */
+  print(text: string): Promise<void> {
+    const shown = this.#out.isTTY ? withoutControls(text) : text;
+    return write(this.#out, shown.endsWith('\n') ? shown : `${shown}\n`);
+  }
+
+  printJson(value: unknown): Promise<void> {
+    return write(this.#out, `${JSON.stringify(value, null, 2)}\n`);
+  }
+
+  /** A line about what is going on, for people. */
+  note(text: string): void {
+    void write(this.#err, `${withoutControls(text)}\n`);
+  }
+}
+
+function write(stream: Writable, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || !stream.writable) resolve();
+    else stream.write(text, () => resolve());
+  });
+}
+
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
+
+/** Replaces control characters by their pictures; newlines and tabs stay. */
+function withoutControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (control) => {
+    const code = control.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\u2421';
+  });
+}

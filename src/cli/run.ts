@@ -1,0 +1,157 @@
+import { text } from 'node:stream/consumers';
+import { type JsonObject, McpError, toError } from '../jsonrpc/index.ts';
+import {
+  DEFAULT_PROBE_TIMEOUT_MS,
+  McpClient,
+  type Notification,
+  type RequestOptions,
+  type StdioOptions,
+} from '../protocol/index.ts';
+import type { Command, Connect } from './command-line.ts';
+import type { Output } from './output.ts';
+import { renderProgress, renderResult, renderServer, renderTools } from './render.ts';
+import { parseJsonObject, type ToolArguments, typePairs } from './tool-arguments.ts';
+import { EXIT, UsageError } from './usage.ts';
+
+type Connected = Exclude<Command, { name: 'help' | 'version' }>;
+
+/** What a run needs of its surroundings. */
+export interface Surroundings {
+  output: Output;
+  version: string;
+  /** Aborted when the user gives up. */
+  signal: AbortSignal;
+}
+
+/** Connects, does what the command says, and ends the server whatever happens. Returns the exit status. */
+export async function run(command: Connected, surroundings: Surroundings): Promise<number> {
+  let args: ToolArguments = { from: 'nothing' };
+  if (command.name === 'call') {
+    args = command.toolArguments;
+    if (args.from === 'stdin') args = await readStdin(surroundings, command.verbose);
+  }
+  let client: McpClient;
+  const startedAt = performance.now();
+  try {
+    client = await McpClient.stdio(command.target, clientOptions(command, surroundings));
+  } catch (error) {
+    return fail(error, EXIT.connect, surroundings);
+  }
+  if (command.verbose) {
+    const tookMs = Math.round(performance.now() - startedAt);
+    surroundings.output.note(
+      `Connected to "${client.name}" in ${tookMs} ms: ${client.dialect} dialect, revision ${client.protocolVersion}`,
+    );
+  }
+  try {
+    return await perform(command, client, args, surroundings);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    return fail(error, EXIT.request, surroundings);
+  } finally {
+    await client.close();
+  }
+}
+
+async function perform(
+  command: Connected,
+  client: McpClient,
+  args: ToolArguments,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { output, signal } = surroundings;
+  switch (command.name) {
+    case 'discover':
+      await (command.json ? output.printJson(describe(client)) : output.print(renderServer(client)));
+      return EXIT.ok;
+    case 'tools': {
+      const tools = await client.listTools({ signal });
+      await (command.json ? output.printJson(tools) : output.print(renderTools(tools, output.columns)));
+      return EXIT.ok;
+    }
+    case 'call':
+      return call(command, client, args, surroundings);
+  }
+}
+
+async function call(
+  { tool, json, verbose }: Extract<Command, { name: 'call' }>,
+  client: McpClient,
+  args: ToolArguments,
+  { output, signal }: Surroundings,
+): Promise<number> {
+  const options: RequestOptions = { signal };
+  if (verbose) options.onProgress = (progress) => output.note(renderProgress(progress));
+  const result = await client.callTool(tool, await typed(client, tool, args, signal), options);
+  const isError = result.isError === true;
+  if (json) await output.printJson(result);
+  else if (isError) output.note(renderResult(result) || `Tool "${tool}" failed and gave no reason`);
+  else await output.print(renderResult(result));
+  return isError ? EXIT.toolError : EXIT.ok;
+}
+
+/** Standard input is read before the server is started: there is no point in starting it for what is no JSON. */
+async function readStdin({ output, signal }: Surroundings, verbose: boolean): Promise<ToolArguments> {
+  const { stdin } = process;
+  if (verbose || stdin.isTTY) output.note('Reading the arguments from standard input');
+  const onAbort = () => stdin.destroy(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return { from: 'json', value: parseJsonObject(await text(stdin), 'Standard input') };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function typed(
+  client: McpClient,
+  tool: string,
+  args: ToolArguments,
+  signal: AbortSignal,
+): Promise<JsonObject | undefined> {
+  if (args.from === 'json') return args.value;
+  if (args.from !== 'pairs') return {};
+  const tools = await client.listTools({ signal });
+  return typePairs(args.pairs, tools.find(({ name }) => name === tool)?.inputSchema);
+}
+
+function clientOptions(
+  { dialect, timeoutMs, verbose }: Connect,
+  { output, version, signal }: Surroundings,
+): StdioOptions {
+  const options: StdioOptions = {
+    clientInfo: { name: 'mcpwire', version },
+    dialect,
+    signal,
+    stderr: verbose ? 'inherit' : 'pipe',
+  };
+  if (timeoutMs !== undefined) {
+    options.timeoutMs = timeoutMs;
+    options.connectTimeoutMs = timeoutMs;
+    options.probeTimeoutMs = Math.min(timeoutMs, DEFAULT_PROBE_TIMEOUT_MS);
+  }
+  if (verbose) {
+    options.onWarning = ({ message }) => output.note(`Warning: ${message}`);
+    options.onNotification = (notification) => noteLog(output, notification);
+  }
+  return options;
+}
+
+function noteLog(output: Output, { method, params }: Notification): void {
+  if (method !== 'notifications/message') return;
+  const { level, data } = params ?? {};
+  output.note(`Log (${level}): ${typeof data === 'string' ? data : JSON.stringify(data)}`);
+}
+
+function describe(client: McpClient): JsonObject {
+  const { dialect, protocolVersion, serverInfo, serverCapabilities, instructions } = client;
+  return { dialect, protocolVersion, serverInfo, capabilities: serverCapabilities, instructions };
+}
+
+function fail(error: unknown, status: number, { output, signal }: Surroundings): number {
+  // The user knows why it ended, and the signal's own status is set by whoever aborted.
+  if (signal.aborted) return status;
+  const code = error instanceof McpError ? ` (${error.code})` : '';
+  output.note(`mcpwire: ${toError(error).message}${code}`);
+  return status;
+}
