@@ -1,4 +1,4 @@
-import { Buffer, constants } from 'node:buffer';
+import { Buffer, constants, isAscii, isUtf8, transcode } from 'node:buffer';
 import { McpError } from './error.ts';
 import { preview } from './preview.ts';
 
@@ -25,9 +25,9 @@ export interface SseSink {
 
 export interface SseDecoderOptions {
   /**
-   * The largest accepted event: the bytes of its data lines and of the line at hand, without line ends. A larger one
-   * is skipped with one `EVENT_TOO_LONG` error and is not buffered. Default 67108864 (64 MiB); never above the longest
-   * string this runtime can hold.
+   * The largest accepted event, in bytes: its data, with 5 bytes more for each line of it, and the line at hand. A
+   * larger one is skipped with one `EVENT_TOO_LONG` error and is not buffered. Default 67108864 (64 MiB); never above
+   * the longest string this runtime can hold.
    */
   maxEventBytes?: number;
 }
@@ -49,9 +49,14 @@ const LF = 0x0a;
 const CR = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const SPACE = 0x20;
-const REPLACEMENT = '\ufffd';
+const COLON = 0x3a;
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
+const LONG_TEXT_BYTES = 2048;
+const STREAMING = { stream: true };
 const DIGITS = /^[0-9]{1,15}$/;
 const LINE_END = /\r\n|\r|\n/;
+/** What a data line counts beside its value, so that empty lines are bounded as well. */
+const LINE_COST_BYTES = 5;
 /** Up to this many bytes are looked at one by one: cheaper than searching a chunk. */
 const SMALL_CHUNK = 16;
 /** A buffer that grew larger than this is let go once its line is read. */
@@ -168,7 +173,7 @@ export class SseDecoder {
   #pushLarge(bytes: Buffer, from: number): void {
     let start = from;
     if (this.#afterCr && bytes[start] === LF) start++;
-    const last = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR));
+    const last = lastLineEnd(bytes);
     this.#afterCr = last === bytes.length - 1 && bytes[last] === CR;
     if (last < start) {
       this.#hold(bytes, start, bytes.length);
@@ -180,7 +185,7 @@ export class SseDecoder {
       this.#finishHeldLine();
       start = end + (bytes[end] === CR && bytes[end + 1] === LF ? 2 : 1);
     }
-    if (start <= last) this.#readLines(bytes.subarray(start, last + 1));
+    if (start <= last) this.#readLines(slice(bytes, start, last + 1));
     if (last + 1 < bytes.length) this.#hold(bytes, last + 1, bytes.length);
   }
 
@@ -214,38 +219,36 @@ export class SseDecoder {
   #finishHeldLine(): void {
     const length = this.#length;
     this.#length = 0;
-    if (length === 0) this.#finishEvent();
-    else if (!this.#skipping) this.#readLine(this.#partial.toString('utf8', 0, length), length);
+    if (length === 0) {
+      this.#finishEvent();
+    } else if (!this.#skipping) {
+      const line = decode(this.#partial.subarray(0, length));
+      this.#readLine(line, 0, line.length, line.length === length);
+    }
     // One long line must not pin its memory for the life of the connection.
     if (this.#partial.length > KEPT_BYTES) this.#partial = Buffer.allocUnsafe(0);
   }
 
   /** The hot path: a block of whole lines is decoded at once and cut as a string. */
   #readLines(block: Buffer): void {
-    if (block.length + this.#dataBytes > this.#maxEventBytes) {
+    const ascii = isAscii(block);
+    if (block.length + this.#dataBytes > this.#maxEventBytes || !(ascii || isUtf8(block))) {
       this.#readEachLine(block);
       return;
     }
-    const text = block.toString('utf8');
-    const isAscii = text.length === block.length;
-    if (!isAscii && text.includes(REPLACEMENT)) {
-      this.#readEachLine(block);
-      return;
-    }
+    const text = ascii ? block.toString('latin1') : decodeUtf8(block);
     let start = 0;
     let lf = nextIndex(text, '\n', 0);
     let cr = nextIndex(text, '\r', 0);
     while (start < text.length) {
       const end = Math.min(lf, cr);
-      if (end === start) {
-        this.#finishEvent();
-      } else if (!this.#skipping) {
-        const line = text.slice(start, end);
-        this.#readLine(line, isAscii ? line.length : Buffer.byteLength(line));
-      }
-      start = cr + 1 === lf ? lf + 1 : end + 1;
-      if (lf < start) lf = nextIndex(text, '\n', start);
-      if (cr < start) cr = nextIndex(text, '\r', start);
+      const next = cr + 1 === lf ? lf + 1 : end + 1;
+      if (lf < next) lf = nextIndex(text, '\n', next);
+      if (cr < next) cr = nextIndex(text, '\r', next);
+      if (end === start) this.#finishEvent();
+      // A line that a blank one follows need not be measured: nothing is added to its event.
+      else if (!this.#skipping) this.#readLine(text, start, end, ascii || lf === next || cr === next);
+      start = next;
     }
   }
 
@@ -262,29 +265,33 @@ export class SseDecoder {
     }
   }
 
-  #readLine(line: string, bytes: number): void {
-    const colon = line.indexOf(':');
-    if (colon === 0) {
-      this.#sink.comment?.();
-      return;
+  /** Reads the line in `text` from `start` to `end`. `plain` says that a character may be counted as one byte. */
+  #readLine(text: string, start: number, end: number, plain: boolean): void {
+    // The three common fields without cutting out their names.
+    if (text.startsWith('data:', start)) this.#addData(fieldValue(text, start + 5, end), plain);
+    else if (text.startsWith('event:', start)) this.#event = fieldValue(text, start + 6, end);
+    else if (text.startsWith('id:', start)) this.#setId(fieldValue(text, start + 3, end));
+    else if (text.charCodeAt(start) === COLON) this.#sink.comment?.();
+    else this.#readRareField(text.slice(start, end), plain);
+  }
+
+  #readRareField(line: string, plain: boolean): void {
+    if (line === 'data') this.#addData('', plain);
+    else if (line === 'event') this.#event = '';
+    else if (line === 'id') this.#setId('');
+    else if (line.startsWith('retry:')) {
+      const value = fieldValue(line, 6, line.length);
+      if (DIGITS.test(value)) this.#retryMs = Number(value);
     }
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value =
-      colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1);
-    switch (field) {
-      case 'data':
-        this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
-        this.#dataBytes += bytes;
-        return;
-      case 'id':
-        if (!value.includes('\0')) this.#id = value;
-        return;
-      case 'event':
-        this.#event = value;
-        return;
-      case 'retry':
-        if (DIGITS.test(value)) this.#retryMs = Number(value);
-    }
+  }
+
+  #setId(value: string): void {
+    if (!value.includes('\0')) this.#id = value;
+  }
+
+  #addData(value: string, plain: boolean): void {
+    this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+    this.#dataBytes += (plain ? value.length : Buffer.byteLength(value)) + LINE_COST_BYTES;
   }
 
   #finishEvent(): void {
@@ -347,6 +354,36 @@ function oneLine(name: string, value: string): string {
 
 function view(chunk: Uint8Array): Buffer {
   return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
+
+/** The value behind a colon, without the one space that may follow it. */
+function fieldValue(text: string, start: number, end: number): string {
+  return text.slice(text.charCodeAt(start) === SPACE ? start + 1 : start, end);
+}
+
+function slice(bytes: Buffer, start: number, end: number): Buffer {
+  return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
+}
+
+/** The last byte is nearly always the one: looking there first saves two searches. */
+function lastLineEnd(bytes: Buffer): number {
+  const last = bytes.length - 1;
+  if (bytes[last] === LF || bytes[last] === CR) return last;
+  return Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR));
+}
+
+function decode(bytes: Buffer): string {
+  if (isAscii(bytes)) return bytes.toString('latin1');
+  return isUtf8(bytes) ? decodeUtf8(bytes) : bytes.toString('utf8');
+}
+
+/**
+ * Decodes valid UTF-8 beyond ASCII two to five times as fast as `toString`. In its stream mode the decoder is quick,
+ * and valid text leaves no state behind in it; for long texts the conversion to UTF-16 is quicker still.
+ */
+function decodeUtf8(bytes: Buffer): string {
+  if (bytes.length < LONG_TEXT_BYTES) return UTF8.decode(bytes, STREAMING);
+  return transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
 }
 
 /** Where the line that begins at `start` ends. */
