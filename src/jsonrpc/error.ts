@@ -74,8 +74,8 @@ export class RpcError extends McpError {
   readonly rpcCode: number;
   readonly data: unknown;
 
-  constructor(rpcCode: number, message: string, data?: unknown) {
-    super('RPC_ERROR', message);
+  constructor(rpcCode: number, message: string, data?: unknown, options?: { cause?: unknown }) {
+    super('RPC_ERROR', message, options);
     this.rpcCode = rpcCode;
     this.data = data;
   }
