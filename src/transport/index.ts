@@ -1,4 +1,16 @@
 export { safeEnvironment } from './environment.ts';
+export { type HttpClientOptions, HttpClientTransport } from './http/client.ts';
+export type { EndpointOptions } from './http/endpoint.ts';
+export { HttpError, type HttpErrorDetails, httpErrorOf, type ReplyHeaders } from './http/http-error.ts';
+export { type LegacySseOptions, LegacySseTransport } from './http/legacy-sse.ts';
+export type { PoolingMode } from './http/pooling.ts';
+export type { RedirectMode } from './http/redirect.ts';
+export type {
+  HeaderMap,
+  HttpAuthorizer,
+  HttpChallenge,
+  HttpRequestInfo,
+} from './http/round-trip.ts';
 export { createLinkedPair } from './memory.ts';
 export { DEFAULT_GRACE_MS, type ProcessOptions, type ProcessSpec, ProcessTransport } from './process.ts';
 export { ProcessError } from './process-error.ts';

@@ -1,0 +1,185 @@
+import type { Dispatcher } from 'undici';
+import { McpError } from '../../jsonrpc/index.ts';
+import { createDispatcher } from './dispatcher.ts';
+import { Pooling, type PoolingMode } from './pooling.ts';
+import type { RedirectMode } from './redirect.ts';
+import {
+  type Address,
+  addressOf,
+  type HeaderMap,
+  type HttpAuthorizer,
+  type HttpRequestInfo,
+  type OutgoingRequest,
+  type ReplyReader,
+  RoundTrip,
+  type RoundTripContext,
+} from './round-trip.ts';
+
+export interface EndpointOptions {
+  /**
+   * Headers for every request to the server's own origin, or a function that gives them for each request. They do not
+   * override those that the transport itself sets.
+   */
+  headers?: HeaderMap | ((request: HttpRequestInfo) => HeaderMap | Promise<HeaderMap>);
+  /** The connection pool to use, with its proxy and TLS settings; it is not closed. Default: one of its own. */
+  dispatcher?: Dispatcher;
+  /** Whether connections are used again. Default `auto`: they are, until the server shows that it stalls on them. */
+  pooling?: PoolingMode;
+  /**
+   * How long the server may take to begin a reply, in milliseconds. Default: no limit for requests, whose callers have
+   * deadlines of their own, and 60000 for everything else. `Infinity` means no limit.
+   */
+  headersTimeoutMs?: number;
+  /** Which redirects are followed. Default `same-origin`. With `follow`, no credentials go to another origin. */
+  redirect?: RedirectMode;
+  /** What gives and renews credentials. Default: none. */
+  authorizer?: HttpAuthorizer;
+}
+
+/** What the transport sets itself, and what would break the framing of HTTP. */
+const RESERVED: readonly string[] = [
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+];
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * The address of a server: sends requests to it with the headers, credentials, redirects and connections that its
+ * options ask for. It knows nothing of what they carry.
+ */
+export class Endpoint implements RoundTripContext {
+  readonly address: Address;
+  /** The address without its query, which may hold a secret: for error messages. */
+  readonly name: string;
+  readonly origin: string;
+  readonly pooling: Pooling;
+  readonly redirect: RedirectMode;
+  readonly authorizer: HttpAuthorizer | undefined;
+  readonly headersTimeoutMs: number | undefined;
+  readonly #headers: NonNullable<EndpointOptions['headers']>;
+  readonly #ownsDispatcher: boolean;
+  #dispatcher: Dispatcher | undefined;
+
+  /** @throws TypeError when the address or an option is of no use. */
+  constructor(url: string | URL, options: EndpointOptions) {
+    const parsed = parseUrl(url);
+    const { headers = {}, pooling = 'auto', redirect = 'same-origin', headersTimeoutMs } = options;
+    if (pooling !== 'auto' && typeof pooling !== 'boolean') {
+      throw new TypeError("pooling must be 'auto', true or false");
+    }
+    if (redirect !== 'same-origin' && redirect !== 'error' && redirect !== 'follow') {
+      throw new TypeError("redirect must be 'same-origin', 'error' or 'follow'");
+    }
+    if (headersTimeoutMs !== undefined && !(headersTimeoutMs > 0)) {
+      throw new TypeError('headersTimeoutMs must be a positive number of milliseconds');
+    }
+    this.address = addressOf(parsed);
+    this.origin = parsed.origin;
+    this.name = parsed.origin + parsed.pathname;
+    this.pooling = new Pooling(pooling);
+    this.redirect = redirect;
+    this.authorizer = options.authorizer;
+    this.headersTimeoutMs = headersTimeoutMs === Number.POSITIVE_INFINITY ? 0 : headersTimeoutMs;
+    this.#headers = typeof headers === 'function' ? headers : readHeaders(headers);
+    this.#dispatcher = options.dispatcher;
+    this.#ownsDispatcher = options.dispatcher === undefined;
+  }
+
+  /** Loads what sends requests. It connects to nothing yet. */
+  async open(): Promise<void> {
+    this.#dispatcher ??= await createDispatcher(new URL(this.address.href));
+  }
+
+  /** Sends a request; whatever becomes of it, the reader hears. */
+  send(request: OutgoingRequest, reader: ReplyReader): RoundTrip {
+    const roundTrip = new RoundTrip(this, request, reader);
+    roundTrip.start();
+    return roundTrip;
+  }
+
+  /** Ends its own connections and with them all that runs over them. */
+  async close(): Promise<void> {
+    if (this.#ownsDispatcher) await this.#dispatcher?.destroy();
+  }
+
+  headersFor(
+    request: OutgoingRequest,
+    address: Address,
+  ): Record<string, string> | Promise<Record<string, string>> {
+    const isOwn = address.origin === this.origin;
+    if (isOwn && (this.authorizer || typeof this.#headers === 'function')) {
+      return this.#askForHeaders(request, address);
+    }
+    const given = isOwn && typeof this.#headers !== 'function' ? this.#headers : undefined;
+    return { ...given, ...ownHeaders(request, address) };
+  }
+
+  dispatch(
+    request: OutgoingRequest,
+    address: Address,
+    headers: Record<string, string>,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
+    if (!this.#dispatcher) throw new McpError('CLOSED', `Cannot send to "${this.name}": it is not started`);
+    const options: Dispatcher.DispatchOptions = {
+      origin: address.origin,
+      path: address.path,
+      method: request.method,
+      headers,
+      headersTimeout: this.headersTimeoutMs ?? request.headersTimeoutMs,
+      bodyTimeout: request.bodyTimeoutMs,
+    };
+    if (request.body !== undefined) options.body = request.body;
+    if (this.pooling.fresh) options.reset = true;
+    this.#dispatcher.dispatch(options, handler);
+  }
+
+  async #askForHeaders(request: OutgoingRequest, address: Address): Promise<Record<string, string>> {
+    const info: HttpRequestInfo = { method: request.method, url: address.href };
+    const given =
+      typeof this.#headers === 'function' ? readHeaders(await this.#headers(info)) : this.#headers;
+    const credentials = await this.authorizer?.authorize(info);
+    return { ...given, ...credentials, ...ownHeaders(request, address) };
+  }
+}
+
+function ownHeaders({ headers, session, framing }: OutgoingRequest, { origin }: Address): HeaderMap {
+  if (session?.origin !== origin) return { ...headers, ...framing };
+  return { ...headers, ...framing, ...session.headers };
+}
+
+function parseUrl(url: string | URL): URL {
+  if (!URL.canParse(String(url)))
+    throw new TypeError(`url must be an absolute address: ${JSON.stringify(url)}`);
+  const parsed = new URL(url);
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+    throw new TypeError(`url must begin with http: or https:, not ${parsed.protocol}`);
+  }
+  if (parsed.username || parsed.password) {
+    throw new TypeError('url must hold no credentials: give an authorization header instead');
+  }
+  return parsed;
+}
+
+/** The user's headers with names in lower case, without those that the transport sets. */
+function readHeaders(headers: HeaderMap): HeaderMap {
+  const read: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (!HEADER_NAME.test(name)) throw new TypeError(`headers: ${JSON.stringify(name)} is no header name`);
+    // The value may be a secret and stays out of the message.
+    if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
+      throw new TypeError(`headers: the value of "${name}" is no header value`);
+    }
+    const lowerCase = name.toLowerCase();
+    if (!RESERVED.includes(lowerCase)) read[lowerCase] = value;
+  }
+  return read;
+}

@@ -1,0 +1,111 @@
+import { isUtf8 } from 'node:buffer';
+import {
+  classify,
+  isJsonObject,
+  isRequestId,
+  type JsonRpcErrorResponse,
+  McpError,
+  type RequestId,
+  RpcError,
+} from '../../jsonrpc/index.ts';
+import { HttpError } from './http-error.ts';
+import { mediaType } from './media-type.ts';
+import type { ReplyHead } from './round-trip.ts';
+
+const PREVIEW_CHARS = 200;
+
+/** What was sent where, for error messages, and whether it named a session. */
+export interface Sent {
+  readonly what: string;
+  readonly to: string;
+  readonly id: RequestId | null | undefined;
+  readonly namedSession: boolean;
+}
+
+/**
+ * Reads a body that must be JSON.
+ *
+ * @throws McpError `INVALID_UTF8` or `INVALID_JSON`.
+ */
+export function parseBody(bytes: Buffer, sent: Sent): unknown {
+  const text = bytes.toString('utf8');
+  if (text.includes('\ufffd') && !isUtf8(bytes)) {
+    throw new McpError(
+      'INVALID_UTF8',
+      `Cannot read the reply ${toWhat(sent)}: it is not UTF-8: ${preview(text)}`,
+    );
+  }
+  try {
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch (cause) {
+    const found = text === '' ? 'it is empty' : `it is not JSON: ${preview(text)}`;
+    throw new McpError('INVALID_JSON', `Cannot read the reply ${toWhat(sent)}: ${found}`, { cause });
+  }
+}
+
+/**
+ * The error that a refused message fails with: the JSON-RPC error in the body where it answers the message (it has the
+ * same id or none), with the HTTP error as its cause; else the HTTP error.
+ */
+export function refusalError(head: ReplyHead, body: Buffer, sent: Sent): McpError {
+  const { status, headers } = head;
+  const text = body.toString('utf8');
+  const answer = errorResponse(text);
+  const isOurs = answer !== undefined && answer.id === sent.id;
+  const error = new HttpError(`Cannot send ${sent.what} to "${sent.to}": ${found(head, text, answer)}`, {
+    status,
+    headers,
+    bodyPreview: text.slice(0, PREVIEW_CHARS),
+    sessionLost: sent.namedSession && (status === 404 || (status === 400 && !isOurs)),
+  });
+  if (!answer || !(isOurs || answer.id === undefined || answer.id === null)) return error;
+  return toRpcError(answer, error);
+}
+
+/**
+ * Whose response a value is: the id it names, `null` for an error that names none, undefined for what is no response.
+ */
+export function responseId(value: unknown): RequestId | null | undefined {
+  if (!isJsonObject(value) || 'method' in value || !('result' in value || 'error' in value)) return undefined;
+  if (isRequestId(value.id)) return value.id;
+  return classify(value).kind === 'error' ? null : undefined;
+}
+
+export function toRpcError({ error }: JsonRpcErrorResponse, cause?: McpError): RpcError {
+  return new RpcError(error.code, error.message, error.data, { cause });
+}
+
+export function toWhat({ what, to }: Sent): string {
+  return `to ${what} from "${to}"`;
+}
+
+function found(
+  { status, headers }: ReplyHead,
+  text: string,
+  answer: JsonRpcErrorResponse | undefined,
+): string {
+  if (answer) return `status ${status}: ${answer.error.message}`;
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined) return `status ${status} in an encoding that was not asked for: ${encoding}`;
+  const type = mediaType(headers) || 'no content type';
+  return text === ''
+    ? `status ${status} with an empty body`
+    : `status ${status} with ${type}: ${preview(text)}`;
+}
+
+function errorResponse(text: string): JsonRpcErrorResponse | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // An error page that only looks like JSON: the caller shows its first characters.
+    return undefined;
+  }
+  const classified = classify(value);
+  return classified.kind === 'error' ? classified.message : undefined;
+}
+
+function preview(text: string): string {
+  return JSON.stringify(text.length > PREVIEW_CHARS ? `${text.slice(0, PREVIEW_CHARS)}…` : text);
+}
