@@ -1,3 +1,4 @@
+export type { OnClient, Serving } from './clients.ts';
 export { safeEnvironment } from './environment.ts';
 export { type HttpClientOptions, HttpClientTransport } from './http/client.ts';
 export type { EndpointOptions } from './http/endpoint.ts';
@@ -14,5 +15,12 @@ export type {
 export { createLinkedPair } from './memory.ts';
 export { DEFAULT_GRACE_MS, type ProcessOptions, type ProcessSpec, ProcessTransport } from './process.ts';
 export { ProcessError } from './process-error.ts';
+export { type SocketOptions, type SocketTarget, SocketTransport } from './socket.ts';
+export {
+  listenSocket,
+  type SocketListener,
+  type SocketListenLimits,
+  type SocketListenOptions,
+} from './socket-server.ts';
 export { DEFAULT_MAX_BUFFERED_BYTES, type StreamOptions, StreamTransport } from './stream.ts';
 export type { Transport, TransportSink } from './transport.ts';
