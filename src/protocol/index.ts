@@ -8,6 +8,7 @@ export {
   type ListOptions,
   McpClient,
   type Notification,
+  type SocketClientOptions,
   type StdioOptions,
 } from './client/client.ts';
 export type { ServerDescription } from './client/dialect.ts';
@@ -63,6 +64,7 @@ export type { RequestStateOptions } from './server/request-state.ts';
 export type { ResourceOptions, ResourceReader } from './server/resources.ts';
 export type { PromptReturn, ResourceReturn, ToolReturn } from './server/results.ts';
 export { McpServer } from './server/server.ts';
+export { serveSocket } from './server/socket.ts';
 export type { ToolHandler, ToolSource } from './server/tools.ts';
 export type * from './types/content.ts';
 export type * from './types/features.ts';

@@ -13,6 +13,9 @@ import {
   type ProcessOptions,
   type ProcessSpec,
   ProcessTransport,
+  type SocketOptions,
+  type SocketTarget,
+  SocketTransport,
   type Transport,
 } from '../../transport/index.ts';
 import type { DialectName, Revision } from '../revisions.ts';
@@ -88,6 +91,8 @@ export interface ClientOptions extends InputHandlers {
 }
 
 export interface StdioOptions extends ClientOptions, ProcessOptions {}
+
+export interface SocketClientOptions extends ClientOptions, SocketOptions {}
 
 export interface ListOptions extends RequestOptions {
   /** Asks the server even where a kept result is still fresh. Default false. */
@@ -176,6 +181,16 @@ export class McpClient {
   static connect(transport: Transport | (() => Transport), options: ClientOptions = {}): Promise<McpClient> {
     if (typeof transport === 'function') return McpClient.#connect(transport, true, options);
     return McpClient.#connect(() => transport, false, options);
+  }
+
+  /**
+   * Connects to a server that listens on a Unix domain socket or a TCP port.
+   *
+   * @throws McpError `CONNECT_FAILED` when no dialect is found, `TRANSPORT_FAILED` when nobody listens there.
+   * @throws TypeError when the target or an option makes no sense.
+   */
+  static socket(target: SocketTarget, options: SocketClientOptions = {}): Promise<McpClient> {
+    return McpClient.#connect(() => new SocketTransport(target, options), true, options);
   }
 
   static async #connect(

@@ -1,0 +1,14 @@
+import { listenSocket, type SocketListener, type SocketListenOptions } from '../../transport/index.ts';
+import type { McpServer } from './server.ts';
+
+/**
+ * Serves a server on a Unix domain socket or a TCP port, to any number of clients of either dialect.
+ *
+ * Closing what is returned lets requests that are being answered come to an end first; the server itself stays open.
+ *
+ * @throws McpError `TRANSPORT_FAILED` when it cannot listen there.
+ * @throws TypeError when an option makes no sense.
+ */
+export function serveSocket(server: McpServer, options: SocketListenOptions): Promise<SocketListener> {
+  return listenSocket(options, (transport) => server.connect(transport));
+}
