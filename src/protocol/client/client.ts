@@ -10,6 +10,7 @@ import {
 } from '../../jsonrpc/index.ts';
 import {
   createLinkedPair,
+  type HttpClientOptions,
   type ProcessOptions,
   type ProcessSpec,
   ProcessTransport,
@@ -18,6 +19,7 @@ import {
   SocketTransport,
   type Transport,
 } from '../../transport/index.ts';
+import { HEADER_MISMATCH } from '../errors.ts';
 import type { DialectName, Revision } from '../revisions.ts';
 import type { Resource, ResourceTemplate } from '../types/content.ts';
 import type {
@@ -38,10 +40,13 @@ import type {
 } from '../types/identity.ts';
 import type { Root } from '../types/input.ts';
 import type { BackoffOptions } from './backoff.ts';
+import type { Binding } from './binding.ts';
 import { type CacheOptions, ResultCache } from './cache.ts';
+import { httpBinding } from './http.ts';
 import { declaredCapabilities, type InputHandlers } from './input.ts';
 import { Link, type RequestOptions } from './link.ts';
 import { Subscription } from './listen.ts';
+import { MirroredParams } from './mirrored-params.ts';
 import type { Verdict } from './negotiate.ts';
 import { DEFAULT_MAX_PAGES, keepValid, readAllPages } from './pages.ts';
 import { DEFAULT_MAX_ROUNDS } from './rounds.ts';
@@ -94,6 +99,8 @@ export interface StdioOptions extends ClientOptions, ProcessOptions {}
 
 export interface SocketClientOptions extends ClientOptions, SocketOptions {}
 
+export interface HttpOptions extends ClientOptions, HttpClientOptions {}
+
 export interface ListOptions extends RequestOptions {
   /** Asks the server even where a kept result is still fresh. Default false. */
   fresh?: boolean;
@@ -114,17 +121,17 @@ export class McpClient {
   readonly #link: Link;
   readonly #cache: ResultCache | undefined;
   readonly #listeners = new Set<(notification: Notification) => void>();
+  readonly #mirrored = new MirroredParams();
   #roots: readonly Root[] | undefined;
 
-  private constructor(open: () => Transport, canReopen: boolean, options: ClientOptions) {
+  private constructor(binding: Binding, options: ClientOptions) {
     this.#options = options;
     this.#roots = options.roots;
     if (options.cache !== false) this.#cache = new ResultCache(options.cache);
     const handlers = this.#handlers();
     this.#link = new Link(
       {
-        open,
-        canReopen,
+        binding,
         dialect: options.dialect ?? 'auto',
         prior: options.prior,
         identity: {
@@ -159,7 +166,19 @@ export class McpClient {
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
    */
   static stdio(spec: ProcessSpec, options: StdioOptions = {}): Promise<McpClient> {
-    return McpClient.#connect(() => new ProcessTransport(spec, options), true, options);
+    return McpClient.#connect({ open: () => new ProcessTransport(spec, options), canReopen: true }, options);
+  }
+
+  /**
+   * Connects to a server by HTTP: Streamable HTTP of any revision, or the deprecated HTTP+SSE transport where the server
+   * has no other.
+   *
+   * @throws HttpError `UNAUTHORIZED` or `HTTP_STATUS` when the server wants credentials or fails, McpError
+   *   `CONNECT_FAILED` when no dialect is found.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
+   */
+  static http(url: string | URL, options: HttpOptions = {}): Promise<McpClient> {
+    return McpClient.#connect(httpBinding(url, options), options);
   }
 
   /** Connects to a server in this process. @throws McpError `CONNECT_FAILED` when no dialect is found. */
@@ -169,7 +188,7 @@ export class McpClient {
       server.connect(theirs);
       return ours;
     };
-    return McpClient.#connect(open, false, options);
+    return McpClient.#connect({ open, canReopen: false }, options);
   }
 
   /**
@@ -179,8 +198,9 @@ export class McpClient {
    * @throws McpError `CONNECT_FAILED` when no dialect is found; the transport's own error when it does not start.
    */
   static connect(transport: Transport | (() => Transport), options: ClientOptions = {}): Promise<McpClient> {
-    if (typeof transport === 'function') return McpClient.#connect(transport, true, options);
-    return McpClient.#connect(() => transport, false, options);
+    if (typeof transport === 'function')
+      return McpClient.#connect({ open: transport, canReopen: true }, options);
+    return McpClient.#connect({ open: () => transport, canReopen: false }, options);
   }
 
   /**
@@ -190,15 +210,11 @@ export class McpClient {
    * @throws TypeError when the target or an option makes no sense.
    */
   static socket(target: SocketTarget, options: SocketClientOptions = {}): Promise<McpClient> {
-    return McpClient.#connect(() => new SocketTransport(target, options), true, options);
+    return McpClient.#connect({ open: () => new SocketTransport(target, options), canReopen: true }, options);
   }
 
-  static async #connect(
-    open: () => Transport,
-    canReopen: boolean,
-    options: ClientOptions,
-  ): Promise<McpClient> {
-    const client = new McpClient(open, canReopen, options);
+  static async #connect(binding: Binding, options: ClientOptions): Promise<McpClient> {
+    const client = new McpClient(binding, options);
     await client.#link.open();
     return client;
   }
@@ -251,8 +267,10 @@ export class McpClient {
    * @throws McpError `PAGINATION` when the list does not end within `maxPages`, TimeoutError when all pages together
    *   take longer than the deadline.
    */
-  listTools(options: ListOptions = {}): Promise<ToolDefinition[]> {
-    return this.#list('tools/list', 'tools', { name: 'string', inputSchema: 'object' }, options);
+  async listTools(options: ListOptions = {}): Promise<ToolDefinition[]> {
+    const required = { name: 'string', inputSchema: 'object' } as const;
+    const tools = await this.#list<ToolDefinition>('tools/list', 'tools', required, options);
+    return this.#link.mirrorsParams ? this.#mirrored.learn(tools, (warning) => this.#warn(warning)) : tools;
   }
 
   /** Reads all pages of the server's resources. See {@link McpClient.listTools} for what it does with faults. */
@@ -280,7 +298,9 @@ export class McpClient {
    */
   async callTool(name: string, args?: JsonObject, options: RequestOptions = {}): Promise<CallToolResult> {
     const params: JsonObject = args === undefined ? { name } : { name, arguments: args };
-    const result = await this.#link.request('tools/call', params, options);
+    const result = await (this.#link.mirrorsParams
+      ? this.#callMirrored(name, params, args, options)
+      : this.#link.request('tools/call', params, options));
     // Sound: content, the one required member, is an array.
     if (Array.isArray(result.content)) return result as unknown as CallToolResult;
     if (result.content === undefined) return { ...result, content: [] };
@@ -420,6 +440,24 @@ export class McpClient {
       ...(onSample && { onSample }),
       ...(answerRoots && { onListRoots: answerRoots }),
     };
+  }
+
+  /** A server that refuses the headers may have changed the tool since it was listed: its list is read again, once. */
+  async #callMirrored(
+    name: string,
+    params: JsonObject,
+    args: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const call = () =>
+      this.#link.request('tools/call', params, options, this.#mirrored.headersFor(name, args));
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.rpcCode !== HEADER_MISMATCH) throw error;
+      await this.listTools({ fresh: true });
+      return call();
+    }
   }
 
   async #list<Item>(

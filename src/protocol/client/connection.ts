@@ -103,6 +103,18 @@ export class Connection implements DialectChannel {
     await this.#callAbout(uri, 'resources/unsubscribe', timeoutMs).catch(() => {});
   }
 
+  /** Subscribes to every resource again, after a new session was opened. What the server refuses now is a warning. */
+  async resubscribe(timeoutMs: number): Promise<void> {
+    for (const uri of this.#subscribed.keys()) {
+      try {
+        await this.#callAbout(uri, 'resources/subscribe', timeoutMs);
+      } catch (cause) {
+        const message = `"${this.name}" does not let this client subscribe to "${uri}" again`;
+        this.#hooks.warning(new McpError('RPC_ERROR', message, { cause }));
+      }
+    }
+  }
+
   #callAbout(uri: string, method: string, timeoutMs: number): Promise<JsonObject> {
     return this.peer.call(method, { uri }, { timeoutMs, headers: this.#dialect.headers(method, { uri }) });
   }

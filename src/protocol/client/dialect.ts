@@ -60,6 +60,8 @@ export interface ClientDialect {
   readonly cancelsByMessage: boolean;
   /** Whether a server may refuse the revision on any request, so that another has to be agreed on. */
   readonly renegotiates: boolean;
+  /** Whether tools name arguments that are to ride in headers as well, on transports that have headers. */
+  readonly mirrorsParams: boolean;
   /** The cheapest request that every server answers. */
   readonly pingMethod: string;
   /** Completes the params of a request with what this dialect puts into every one. */

@@ -4,9 +4,9 @@ import type { Progress } from '../types/features.ts';
 import type { LoggingLevel } from '../types/identity.ts';
 import { type BackoffOptions, backoffDelay, readBackoff, wait } from './backoff.ts';
 import type { Connection, ConnectionHooks } from './connection.ts';
-import type { RequestExtras } from './dialect.ts';
+import type { ClientDialect, RequestExtras } from './dialect.ts';
 import type { InputHandlers } from './input.ts';
-import { type NegotiationOptions, negotiate, renegotiate } from './negotiate.ts';
+import { type NegotiationOptions, negotiate, renegotiate, reopenSession } from './negotiate.ts';
 import { answerRound } from './rounds.ts';
 
 export interface RequestOptions {
@@ -42,7 +42,7 @@ export class Link {
   readonly #negotiation: NegotiationOptions;
   readonly #options: LinkOptions;
   #connection: Connection | undefined;
-  #renegotiation: Promise<void> | undefined;
+  #repairing: Promise<void> | undefined;
   #reconnection: Promise<void> | undefined;
   readonly #closing = new AbortController();
   /** Those who wait for the next connection, or for the end. */
@@ -90,10 +90,16 @@ export class Link {
    */
   async connected(): Promise<Connection> {
     while (this.connection.peer.closed) {
-      if (this.closing.aborted || !this.#negotiation.canReopen) throw this.connection.peer.closed;
+      if (this.closing.aborted || !this.#negotiation.binding.canReopen) throw this.connection.peer.closed;
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
     return this.connection;
+  }
+
+  /** Whether arguments of tools ride in headers as well. */
+  get mirrorsParams(): boolean {
+    const { dialect, transport } = this.connection;
+    return dialect.mirrorsParams && transport.carriesHeaders === true;
   }
 
   /** Sends a request and waits for its final result. */
@@ -101,14 +107,22 @@ export class Link {
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
+    headers?: Record<string, string>,
   ): Promise<JsonObject> {
-    return this.finish(method, params, await this.ask(method, params, options), options);
+    return this.finish(method, params, await this.ask(method, params, options, headers), options, headers);
   }
 
   /** Sends a request and waits for its first result, which may ask for input. */
-  async ask(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<JsonObject> {
+  async ask(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+    headers?: Record<string, string>,
+  ): Promise<JsonObject> {
     if (this.#reconnection) await this.#reconnection;
-    return this.#send(this.connection, method, params, options);
+    // Whether it worked is for the request itself to find out.
+    if (this.#repairing) await this.#repairing.catch(() => {});
+    return this.#send(this.connection, method, params, options, headers);
   }
 
   /** Answers what a result asks for until there is a final one; that may be `first` itself. */
@@ -117,10 +131,11 @@ export class Link {
     params: JsonObject | undefined,
     first: JsonObject,
     options: RequestOptions,
+    headers?: Record<string, string>,
   ): Promise<JsonObject> {
     const { dialect } = this.connection;
     if (dialect.resultType(method, first) === 'complete' || options.once) return first;
-    return this.#driveRounds(method, params, first, options);
+    return this.#driveRounds(method, params, first, options, headers);
   }
 
   async notify(method: string, params: JsonObject | undefined): Promise<void> {
@@ -140,7 +155,7 @@ export class Link {
    * @throws McpError `NOT_SUPPORTED` where a connection cannot be made twice, else the last attempt's error.
    */
   reconnect(retry: BackoffOptions): Promise<void> {
-    if (!this.#negotiation.canReopen) {
+    if (!this.#negotiation.binding.canReopen) {
       const name = this.connection.transport.name;
       return Promise.reject(
         new McpError('NOT_SUPPORTED', `Cannot reconnect to "${name}": this connection can be made only once`),
@@ -155,7 +170,7 @@ export class Link {
   async close(): Promise<void> {
     this.#closing.abort(new McpError('CLOSED', 'The client was closed'));
     await this.#reconnection?.catch(() => {}); // Its caller hears of it; here it only has to be over.
-    await this.#connection?.close();
+    await this.#hangUp();
     this.#wakeWaiting();
   }
 
@@ -164,15 +179,21 @@ export class Link {
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
+    headers: Record<string, string> | undefined,
   ): Promise<JsonObject> {
     const { dialect } = connection;
-    const sent = this.#sendOnce(connection, method, params, options);
-    if (!dialect.renegotiates) return sent;
+    const sent = this.#sendOnce(connection, method, params, options, headers);
+    const { isSessionLost } = this.#negotiation.binding;
+    if (!dialect.renegotiates && !isSessionLost) return sent;
     return sent.catch(async (error) => {
-      if (!isModernError(error) || error.rpcCode !== UNSUPPORTED_PROTOCOL_VERSION) throw error;
-      // Another request may have been refused before this one, and the dialect changed since.
-      if (connection.dialect === dialect) await this.#renegotiate(connection, error);
-      return this.#sendOnce(connection, method, params, options);
+      if (isUnsupportedVersion(error)) {
+        await this.#repair(connection, dialect, () => renegotiate(connection, error, this.#negotiation));
+      } else if (isSessionLost?.(error)) {
+        await this.#repair(connection, dialect, () => this.#reopenSession(connection));
+      } else {
+        throw error;
+      }
+      return this.#sendOnce(connection, method, params, options, headers);
     });
   }
 
@@ -181,6 +202,7 @@ export class Link {
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
+    headers: Record<string, string> | undefined,
   ): Promise<JsonObject> {
     const { peer, dialect, transport } = connection;
     const id = peer.nextId();
@@ -191,7 +213,7 @@ export class Link {
     if (maxTimeoutMs !== undefined) call.maxTimeoutMs = maxTimeoutMs;
     if (options.resetTimeoutOnProgress) call.resetOnProgress = true;
     if (onProgress) call.onProgress = (progress) => onProgress(readProgress(progress));
-    if (transport.carriesHeaders) call.headers = dialect.headers(method, shaped);
+    if (transport.carriesHeaders) call.headers = { ...headers, ...dialect.headers(method, shaped) };
     return peer.call(method, shaped, call);
   }
 
@@ -205,12 +227,19 @@ export class Link {
     return extras;
   }
 
-  /** One renegotiation serves all requests that were refused at the same time. */
-  #renegotiate(connection: Connection, refusal: RpcError): Promise<void> {
-    this.#renegotiation ??= renegotiate(connection, refusal, this.#negotiation).finally(() => {
-      this.#renegotiation = undefined;
+  /** One repair serves all requests that failed in the same dialect, early and late. */
+  #repair(connection: Connection, failed: ClientDialect, repair: () => Promise<void>): Promise<void> {
+    if (this.#repairing) return this.#repairing;
+    if (connection.dialect !== failed) return Promise.resolve();
+    this.#repairing = repair().finally(() => {
+      this.#repairing = undefined;
     });
-    return this.#renegotiation;
+    return this.#repairing;
+  }
+
+  async #reopenSession(connection: Connection): Promise<void> {
+    await reopenSession(connection, this.#negotiation);
+    this.#options.onReconnect();
   }
 
   async #driveRounds(
@@ -218,6 +247,7 @@ export class Link {
     params: JsonObject | undefined,
     first: JsonObject,
     options: RequestOptions,
+    headers: Record<string, string> | undefined,
   ): Promise<JsonObject> {
     const { handlers, maxRounds } = this.#options;
     const context = {
@@ -229,13 +259,20 @@ export class Link {
         throw this.closing.aborted ? this.closing.reason : error;
       });
       const { connection } = this;
-      result = await this.#send(connection, method, { ...params, ...answers }, options);
+      result = await this.#send(connection, method, { ...params, ...answers }, options, headers);
       if (connection.dialect.resultType(method, result) === 'complete') return result;
     }
     throw new McpError(
       'ROUNDS_EXCEEDED',
       `"${this.connection.transport.name}" asked for input more than ${maxRounds} times on "${method}"; raise maxRounds`,
     );
+  }
+
+  async #hangUp(): Promise<void> {
+    const connection = this.#connection;
+    if (!connection) return;
+    if (!connection.peer.closed) await this.#negotiation.binding.farewell?.(connection);
+    await connection.close();
   }
 
   #onLost(reason: McpError): void {
@@ -254,7 +291,7 @@ export class Link {
   async #reconnect(retry: BackoffOptions): Promise<void> {
     const backoff = readBackoff(retry);
     const lost = this.connection;
-    await lost.close();
+    await this.#hangUp();
     const { name, revision, server } = lost.dialect;
     const prior = { dialect: name, revision, server };
     for (let attempt = 1; ; attempt++) {
@@ -277,6 +314,10 @@ export class Link {
     this.#waiting.clear();
     for (const wake of waiting) wake();
   }
+}
+
+function isUnsupportedVersion(error: unknown): error is RpcError {
+  return isModernError(error) && error.rpcCode === UNSUPPORTED_PROTOCOL_VERSION;
 }
 
 function readProgress(params: JsonObject): Progress {

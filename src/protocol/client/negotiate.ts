@@ -10,6 +10,7 @@ import {
   type StatelessRevision,
   sharedStatelessRevision,
 } from '../revisions.ts';
+import type { Binding } from './binding.ts';
 import { Connection, type ConnectionHooks } from './connection.ts';
 import type { ClientIdentity, ServerDescription } from './dialect.ts';
 import type { InputHandlers } from './input.ts';
@@ -29,10 +30,7 @@ export interface Verdict {
 }
 
 export interface NegotiationOptions {
-  /** Makes the transport; called again when the first one ends on being probed. */
-  open(): Transport;
-  /** Whether {@link open} may be called more than once. */
-  canReopen: boolean;
+  binding: Binding;
   dialect: DialectName | 'auto';
   prior: Verdict | undefined;
   identity: ClientIdentity;
@@ -63,15 +61,15 @@ export async function negotiate(options: NegotiationOptions): Promise<Connection
   } catch (error) {
     // The server may have changed since the verdict was saved.
     const refused = error instanceof McpError && error.code === 'CONNECT_FAILED';
-    if (!refused || !options.prior || options.dialect !== 'auto' || !options.canReopen) throw error;
+    if (!refused || !options.prior || options.dialect !== 'auto' || !options.binding.canReopen) throw error;
     return negotiateOnce({ ...options, prior: undefined });
   }
 }
 
 async function negotiateOnce(options: NegotiationOptions): Promise<Connection> {
-  const { prior } = options;
+  const { binding, prior } = options;
   const wanted = options.dialect === 'auto' ? (prior?.dialect ?? 'auto') : options.dialect;
-  let connection = await open(options);
+  let connection = await open(binding.open(), options);
   const attempts: string[] = [];
   try {
     if (wanted === 'stateless' && prior?.dialect === 'stateless') {
@@ -79,12 +77,12 @@ async function negotiateOnce(options: NegotiationOptions): Promise<Connection> {
       return connection;
     }
     if (wanted !== 'session') {
-      if (await openByProbe(connection, options, attempts)) return connection;
+      const opened = await openByProbe(connection, options, attempts);
+      if (opened) return opened;
       await connection.close();
-      connection = await open(options);
+      connection = await open(binding.open(), options);
     }
-    await openSession(connection, options, attempts, options.dialect === 'auto');
-    return connection;
+    return await openSession(connection, options, attempts);
   } catch (error) {
     await connection.close();
     throw error;
@@ -94,30 +92,29 @@ async function negotiateOnce(options: NegotiationOptions): Promise<Connection> {
 /**
  * Probes, and opens a session where the probe says so.
  *
- * @returns false when the connection did not survive it and is to be opened anew, without a probe.
+ * @returns undefined when the connection did not survive it and is to be opened anew, without a probe.
  */
 async function openByProbe(
   connection: Connection,
   options: NegotiationOptions,
   attempts: string[],
-): Promise<boolean> {
+): Promise<Connection | undefined> {
   const probe = await probeServer(connection, options);
   if (probe.found === 'stateless') {
     connection.use(probe.dialect);
-    return true;
+    return connection;
   }
   attempts.push(`server/discover: ${probe.why}`);
   if (options.dialect === 'stateless') throw failed(connection, attempts);
   if (probe.found === 'ended') {
-    if (options.canReopen) return false;
+    if (options.binding.canReopen) return undefined;
     throw failed(connection, attempts);
   }
   try {
-    await openSession(connection, options, attempts, true);
-    return true;
+    return await openSession(connection, options, attempts);
   } catch (error) {
     // A server may answer the probe and end on it all the same.
-    if (options.canReopen && connection.peer.closed) return false;
+    if (options.binding.canReopen && connection.peer.closed) return undefined;
     throw error;
   }
 }
@@ -125,26 +122,68 @@ async function openByProbe(
 /**
  * Opens a session on a connection that speaks none yet. A server that refuses and lists a stateless revision is taken
  * at its word where that is allowed: it was only too slow for the probe.
+ *
+ * @returns the connection that was opened in the end: this one, or one over an older transport.
  */
 async function openSession(
   connection: Connection,
   options: NegotiationOptions,
   attempts: string[],
-  mayBeStateless: boolean,
-): Promise<void> {
+): Promise<Connection> {
+  const { binding } = options;
+  try {
+    await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
+    binding.sessionOpened?.(connection);
+    return connection;
+  } catch (error) {
+    const shared =
+      options.dialect === 'auto' && isModernError(error) && sharedStatelessRevision(supportedVersions(error));
+    if (shared) {
+      connection.use(statelessDialect(options, shared));
+      return connection;
+    }
+    if (isAborted(error) || binding.isInconclusive?.(error)) throw error;
+    attempts.push(`initialize: ${describe(error)}`);
+    const older = binding.older?.(error);
+    if (!older) throw failed(connection, attempts, error);
+    await connection.close();
+    return openOlder(older, options, attempts);
+  }
+}
+
+/** Opens a session over the transport that came before the one that was refused. */
+async function openOlder(
+  transport: Transport,
+  options: NegotiationOptions,
+  attempts: string[],
+): Promise<Connection> {
+  let connection: Connection | undefined;
+  try {
+    connection = await open(transport, options);
+    await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
+    return connection;
+  } catch (error) {
+    await connection?.close();
+    if (isAborted(error)) throw error;
+    attempts.push(`the older transport: ${describe(error)}`);
+    throw failedAt(transport, attempts, error);
+  }
+}
+
+/**
+ * Opens a session anew on a connection whose server has forgotten the one before. Subscriptions are made again.
+ *
+ * @throws McpError `CONNECT_FAILED` when the server does not open one.
+ */
+export async function reopenSession(connection: Connection, options: NegotiationOptions): Promise<void> {
+  options.binding.forgetSession?.(connection);
   try {
     await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
   } catch (error) {
-    const shared =
-      mayBeStateless && isModernError(error) && sharedStatelessRevision(supportedVersions(error));
-    if (shared) {
-      connection.use(statelessDialect(options, shared));
-      return;
-    }
-    if (isAborted(error)) throw error;
-    attempts.push(`initialize: ${describe(error)}`);
-    throw failed(connection, attempts, error);
+    throw failed(connection, [`initialize, after the session was lost: ${describe(error)}`], error);
   }
+  options.binding.sessionOpened?.(connection);
+  await connection.resubscribe(options.connectTimeoutMs);
 }
 
 /**
@@ -166,12 +205,13 @@ export async function renegotiate(
   if (shared || options.dialect === 'stateless' || !versions.some(isSessionRevision)) {
     throw unsupported(connection, versions);
   }
-  await openSession(connection, options, [`"${connection.dialect.revision}": ${refusal.message}`], false);
+  await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
+  options.binding.sessionOpened?.(connection);
 }
 
-async function open(options: NegotiationOptions): Promise<Connection> {
+async function open(transport: Transport, options: NegotiationOptions): Promise<Connection> {
   options.signal?.throwIfAborted();
-  return Connection.open(options.open(), new SessionDialect(options.handlers), options.hooks);
+  return Connection.open(transport, new SessionDialect(options.handlers), options.hooks);
 }
 
 async function probeServer(connection: Connection, options: NegotiationOptions): Promise<Probe> {
@@ -184,6 +224,7 @@ async function probeServer(connection: Connection, options: NegotiationOptions):
       discovery = await discover(connection, asked, probeOptions(options));
     } catch (error) {
       if (isAborted(error)) throw error;
+      if (options.binding.isInconclusive?.(error)) throw error;
       if (!isModernError(error)) return isGone(error, connection) ? ended(error) : legacy(error);
       if (error.rpcCode !== UNSUPPORTED_PROTOCOL_VERSION) return { found: 'stateless', dialect: asked };
       const versions = supportedVersions(error);
@@ -258,11 +299,11 @@ function describe(error: unknown): string {
 }
 
 function failed(connection: Connection, attempts: readonly string[], cause?: unknown): McpError {
-  return new McpError(
-    'CONNECT_FAILED',
-    `Cannot connect to "${connection.transport.name}": ${attempts.join('; ')}`,
-    { cause },
-  );
+  return failedAt(connection.transport, attempts, cause);
+}
+
+function failedAt({ name }: Transport, attempts: readonly string[], cause: unknown): McpError {
+  return new McpError('CONNECT_FAILED', `Cannot connect to "${name}": ${attempts.join('; ')}`, { cause });
 }
 
 function unsupported(connection: Connection, versions: readonly unknown[]): McpError {

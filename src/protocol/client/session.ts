@@ -33,6 +33,7 @@ export class SessionDialect implements ClientDialect {
   readonly name = 'session';
   readonly cancelsByMessage = true;
   readonly renegotiates = false;
+  readonly mirrorsParams = false;
   readonly pingMethod = 'ping';
   readonly revision: SessionRevision;
   readonly server: ServerDescription;

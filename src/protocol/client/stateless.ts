@@ -39,6 +39,7 @@ export class StatelessDialect implements ClientDialect {
   readonly name = 'stateless';
   readonly cancelsByMessage = false;
   readonly renegotiates = true;
+  readonly mirrorsParams = true;
   readonly acceptsBatches = false;
   readonly pingMethod = 'server/discover';
   readonly revision: StatelessRevision;
