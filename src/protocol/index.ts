@@ -3,6 +3,7 @@ export type { CacheOptions } from './client/cache.ts';
 export type { ListenEvent } from './client/changes.ts';
 export {
   type ClientOptions,
+  type HttpOptions,
   DEFAULT_PROBE_TIMEOUT_MS,
   type InProcessServer,
   type ListOptions,
