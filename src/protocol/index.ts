@@ -3,8 +3,8 @@ export type { CacheOptions } from './client/cache.ts';
 export type { ListenEvent } from './client/changes.ts';
 export {
   type ClientOptions,
-  type HttpOptions,
   DEFAULT_PROBE_TIMEOUT_MS,
+  type HttpConnectOptions,
   type InProcessServer,
   type ListOptions,
   McpClient,

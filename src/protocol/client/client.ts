@@ -99,7 +99,7 @@ export interface StdioOptions extends ClientOptions, ProcessOptions {}
 
 export interface SocketClientOptions extends ClientOptions, SocketOptions {}
 
-export interface HttpOptions extends ClientOptions, HttpClientOptions {}
+export interface HttpConnectOptions extends ClientOptions, HttpClientOptions {}
 
 export interface ListOptions extends RequestOptions {
   /** Asks the server even where a kept result is still fresh. Default false. */
@@ -177,7 +177,7 @@ export class McpClient {
    *   `CONNECT_FAILED` when no dialect is found.
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
    */
-  static http(url: string | URL, options: HttpOptions = {}): Promise<McpClient> {
+  static http(url: string | URL, options: HttpConnectOptions = {}): Promise<McpClient> {
     return McpClient.#connect(httpBinding(url, options), options);
   }
 
