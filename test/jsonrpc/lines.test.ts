@@ -385,6 +385,18 @@ describe('LineDecoder', () => {
     });
   });
 
+  it('reads a line that nests a million deep like any other', () => {
+    const depth = 1_000_000;
+    const heard = read([
+      Buffer.from(`${'['.repeat(depth)}${']'.repeat(depth)}\n1\n${'['.repeat(depth)}\n2\n`),
+    ]);
+    expect(heard.slice(1)).toStrictEqual([{ message: 1 }, { error: 'INVALID_JSON' }, { message: 2 }]);
+    let [nested] = heard.map((said) => ('message' in said ? said.message : undefined));
+    let levels = 0;
+    for (; Array.isArray(nested); levels++) [nested] = nested;
+    expect(levels).toBe(depth);
+  });
+
   it('keeps no chunk: its owner may fill it anew', () => {
     const chunk = Buffer.alloc(4);
     const heard: Heard[] = [];

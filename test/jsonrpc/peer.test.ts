@@ -799,6 +799,10 @@ describe('an inbound request', () => {
     ['a result with a cycle', () => cycle],
     ['a result with a BigInt', async () => ({ big: 1n })],
     [
+      'a result too deep for the stack',
+      () => ({ deep: JSON.parse('['.repeat(50_000) + ']'.repeat(50_000)) }),
+    ],
+    [
       'an error whose data has a cycle',
       () => {
         throw new RpcError(1, 'm', cycle);
