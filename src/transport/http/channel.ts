@@ -1,0 +1,174 @@
+import { INTERNAL_ERROR, McpError } from '../../jsonrpc/index.ts';
+import { type EventSink, type EventSinkOwner, type EventStream, ServerEventStream } from './event-stream.ts';
+import type { HttpExchange, HttpHeaders, HttpRequest } from './exchange.ts';
+import type { GuardedRequest } from './guard.ts';
+import type { HttpSettings } from './options.ts';
+import type { Refusal } from './refusal.ts';
+
+/** What an adapter does for an exchange: the part that differs between node:http and the web standard. */
+export interface HttpChannel extends HttpRequest {
+  readonly headerCount: number;
+  /** Whether the request came in over the loopback interface, as far as the adapter can know. */
+  readonly loopback: boolean;
+  /** A body that a framework read before: a value when it parsed it, else text or bytes. */
+  readonly givenBody: unknown;
+  /** Reads the body: its bytes, the refusal of one that is too large, or undefined when the client went away. */
+  readBody(maxBytes: number): Promise<Uint8Array | Refusal | undefined>;
+  /** Sends a whole answer. `text` is JSON. */
+  send(status: number, text: string | undefined, headers: HttpHeaders | undefined): void;
+  /** Sends the head of a stream at once. */
+  open(headers: HttpHeaders, owner: EventSinkOwner, stallMs: number): EventSink;
+  /** Calls `onGone` when the client goes away, at once if it has. Returns what ends the watch. */
+  watch(onGone: () => void): () => void;
+}
+
+const SSE_HEADERS: HttpHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** The one implementation of {@link HttpExchange}, over any channel. */
+export class ChannelExchange implements HttpExchange, GuardedRequest {
+  body: unknown;
+  auth: unknown;
+  readonly channel: HttpChannel;
+  readonly #settings: HttpSettings;
+  #state: 'open' | 'streaming' | 'done' | 'gone' = 'open';
+  #stream: ServerEventStream | undefined;
+  #controller: AbortController | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(channel: HttpChannel, settings: HttpSettings, auth: unknown) {
+    this.channel = channel;
+    this.#settings = settings;
+    this.auth = auth;
+  }
+
+  get method(): string {
+    return this.channel.method;
+  }
+
+  get url(): string {
+    return this.channel.url;
+  }
+
+  get path(): string {
+    const { url } = this.channel;
+    const query = url.indexOf('?');
+    return query === -1 ? url : url.slice(0, query);
+  }
+
+  get headerCount(): number {
+    return this.channel.headerCount;
+  }
+
+  get loopback(): boolean {
+    return this.channel.loopback;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#state === 'gone') this.#controller.abort(this.#goneError());
+      else if (this.#state !== 'done') this.#watch();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Whether nobody waits for the answer any more. */
+  get gone(): boolean {
+    return this.#state === 'gone';
+  }
+
+  get answered(): boolean {
+    return this.#state !== 'open';
+  }
+
+  header(name: string): string | undefined {
+    return this.channel.header(name);
+  }
+
+  reply(status: number, body?: object, headers?: HttpHeaders): void {
+    if (this.#state === 'gone') return;
+    this.#assertOpen();
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    this.channel.send(status, text, headers);
+    this.#finish();
+  }
+
+  refuse({ status, body, headers }: Refusal): void {
+    this.reply(status, body, headers);
+  }
+
+  stream(headers?: HttpHeaders): EventStream {
+    const settings = this.#settings;
+    const stream = new ServerEventStream(settings, {
+      onEnd: () => this.#finish(),
+      onCutOff: (why) => {
+        this.leave();
+        settings.onError(
+          new McpError('TRANSPORT_FAILED', `Cut off the client of ${this.method} ${this.path}: ${why}`),
+        );
+      },
+    });
+    if (this.#state === 'gone') return stream;
+    this.#assertOpen();
+    stream.open(this.channel.open({ ...SSE_HEADERS, ...headers }, stream, settings.stallMs));
+    this.#state = 'streaming';
+    this.#stream = stream;
+    settings.streaming.add(this);
+    this.#watch();
+    return stream;
+  }
+
+  /** Says that the handler failed, in the way that is left. */
+  fail(): void {
+    if (this.#state === 'open') this.reply(500, INTERNAL_FAILURE);
+    else if (this.#state === 'streaming') this.#stream?.destroy();
+    this.leave();
+  }
+
+  /** Ends an open stream from our side: the handler learns it as if the client had left. */
+  hangUp(): void {
+    this.#state = 'gone';
+    this.#stream?.end();
+    this.#controller?.abort(this.#goneError());
+  }
+
+  /** Takes note that nobody waits for the answer any more. */
+  leave(): undefined {
+    if (this.#state === 'done' || this.#state === 'gone') return;
+    this.#state = 'gone';
+    this.#release();
+    this.#controller?.abort(this.#goneError());
+  }
+
+  #assertOpen(): void {
+    if (this.#state !== 'open') {
+      throw new TypeError(`Cannot answer ${this.method} ${this.path}: it was answered before`);
+    }
+  }
+
+  #watch(): void {
+    this.#unwatch ??= this.channel.watch(() => this.leave());
+  }
+
+  #finish(): void {
+    if (this.#state !== 'gone') this.#state = 'done';
+    this.#release();
+  }
+
+  #release(): void {
+    this.#unwatch?.();
+    if (!this.#stream) return;
+    this.#stream.leave();
+    this.#settings.streaming.delete(this);
+  }
+
+  #goneError(): McpError {
+    return new McpError('CLOSED', `Nobody waits for the answer to ${this.method} ${this.path} any more`);
+  }
+}
+
+const INTERNAL_FAILURE = { jsonrpc: '2.0', error: { code: INTERNAL_ERROR, message: 'Internal error' } };

@@ -1,0 +1,250 @@
+import { Buffer } from 'node:buffer';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { tooLarge } from './body.ts';
+import { ChannelExchange, type HttpChannel } from './channel.ts';
+import type { EventSink, EventSinkOwner } from './event-stream.ts';
+import type { HttpHandler, HttpHeaders } from './exchange.ts';
+import { type HttpOptions, type HttpSettings, readHttpOptions } from './options.ts';
+import type { Refusal } from './refusal.ts';
+import { serve } from './serve.ts';
+
+/** A request of node:http, with what frameworks put on it. */
+export type NodeRequest = IncomingMessage & {
+  /** The body, where a framework read it before: a parsed value, a string or bytes. */
+  body?: unknown;
+  /** The principal, where a framework found it before; a bearer guard of ours overrides it. */
+  auth?: unknown;
+  /** The whole target, where a router cut `url` short. */
+  originalUrl?: string;
+};
+
+/** Answers one request of node:http. */
+export type NodeListener = (request: NodeRequest, response: ServerResponse) => void;
+
+/**
+ * Makes a listener for node:http and the frameworks on it: `createServer(listener)`, `app.all('/mcp', listener)` of
+ * express, or with fastify's `request.raw` and `reply.raw`.
+ *
+ * @throws TypeError when an option is out of range or cannot mean anything.
+ */
+export function toNodeListener(handler: HttpHandler, options: HttpOptions = {}): NodeListener {
+  return createNodeListener(handler, readHttpOptions(options));
+}
+
+/** `awaitsContinue`: the listener is for clients that send their body only when told to go on. */
+export function createNodeListener(
+  handler: HttpHandler,
+  settings: HttpSettings,
+  awaitsContinue = false,
+): NodeListener {
+  return (request, response) => {
+    const channel = new NodeChannel(request, response, awaitsContinue);
+    void serve(new ChannelExchange(channel, settings, request.auth), handler, settings);
+  };
+}
+
+/** Behind an early answer a body up to this size is read to its end, so that the connection can be used again. */
+const DRAIN_BYTES = 256 * 1024;
+/** Behind an early answer to a larger body the connection stays open this long, for the client to read the answer. */
+export const LINGER_MS = 1000;
+/** How long a client may take nothing of an answer before the connection is broken. */
+const STALL_MS = 60_000;
+
+const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
+const NO_BYTES = new Uint8Array();
+/** Statuses of answers that have no body and no length. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+const EMPTY = { 'content-length': 0 };
+
+class NodeChannel implements HttpChannel {
+  readonly #request: NodeRequest;
+  readonly #response: ServerResponse;
+  #awaitsContinue: boolean;
+  #hasRepeats: boolean | undefined;
+
+  constructor(request: NodeRequest, response: ServerResponse, awaitsContinue: boolean) {
+    this.#request = request;
+    this.#response = response;
+    this.#awaitsContinue = awaitsContinue;
+  }
+
+  get method(): string {
+    return this.#request.method ?? '';
+  }
+
+  get url(): string {
+    return this.#request.originalUrl ?? this.#request.url ?? '';
+  }
+
+  get headerCount(): number {
+    return this.#request.rawHeaders.length / 2;
+  }
+
+  get loopback(): boolean {
+    return LOOPBACK_ADDRESS.test(this.#request.socket.localAddress ?? '');
+  }
+
+  get givenBody(): unknown {
+    return this.#request.body;
+  }
+
+  header(name: string): string | undefined {
+    const { headers, rawHeaders } = this.#request;
+    const value = headers[name];
+    if (typeof value !== 'string') return undefined;
+    // Node drops the repeats of some headers: a guard would see another value than a proxy in front of us.
+    this.#hasRepeats ??= rawHeaders.length !== 2 * Object.keys(headers).length;
+    return this.#hasRepeats ? (joinedValues(rawHeaders, name) ?? value) : value;
+  }
+
+  readBody(maxBytes: number): Promise<Uint8Array | Refusal | undefined> {
+    const request = this.#request;
+    return new Promise((resolve) => {
+      if (request.readableEnded) return resolve(NO_BYTES);
+      if (request.destroyed) return resolve(undefined);
+      this.#sendContinue();
+      let first: Buffer | undefined;
+      let all: Buffer[] | undefined;
+      let length = 0;
+      const take = (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > maxBytes) {
+          request.off('data', take);
+          resolve(tooLarge(maxBytes));
+        } else if (!first) {
+          first = chunk;
+        } else {
+          all ??= [first];
+          all.push(chunk);
+        }
+      };
+      request.on('data', take);
+      request.on('end', () => resolve(all ? Buffer.concat(all, length) : (first ?? NO_BYTES)));
+      // Comes after the end as well, when the promise is settled.
+      request.on('close', () => resolve(undefined));
+    });
+  }
+
+  send(status: number, text: string | undefined, headers: HttpHeaders | undefined): void {
+    const response = this.#response;
+    if (response.destroyed) return;
+    const head: OutgoingHttpHeaders =
+      text === undefined
+        ? { ...(BODILESS.has(status) ? {} : EMPTY), ...headers }
+        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...headers };
+    if (!this.#request.complete && this.#leavesBody()) {
+      this.#sendAndLinger(status, text ?? '', head);
+      return;
+    }
+    response.writeHead(status, head);
+    response.end(text);
+    if (response.writableLength > 0) this.#watchStall(STALL_MS, () => response.destroy());
+  }
+
+  open(headers: HttpHeaders, owner: EventSinkOwner, stallMs: number): EventSink {
+    const response = this.#response;
+    response.writeHead(200, headers);
+    response.flushHeaders();
+    response.on('drain', () => owner.drained());
+    if (stallMs !== Number.POSITIVE_INFINITY) this.#watchStall(stallMs, () => owner.stalled());
+    // A body that nobody reads would keep the end of the connection from being seen.
+    if (!this.#request.complete) this.#request.resume();
+    return new NodeSink(response);
+  }
+
+  watch(onGone: () => void): () => void {
+    const { socket } = this.#request;
+    if (socket.destroyed || this.#response.destroyed) {
+      onGone();
+      return () => {};
+    }
+    const watchers = watchersOf(socket);
+    watchers.add(onGone);
+    return () => watchers.delete(onGone);
+  }
+
+  /** The socket tells a slow reader, whose bytes make headway, from one that takes nothing. */
+  #watchStall(stallMs: number, onStall: () => void): void {
+    const response = this.#response;
+    response.setTimeout(stallMs, onStall);
+    // Before Node sets the time for the idle connection: the next answer on it has all the time it wants.
+    response.prependOnceListener('finish', () => response.setTimeout(0));
+  }
+
+  #sendContinue(): void {
+    if (!this.#awaitsContinue) return;
+    this.#awaitsContinue = false;
+    this.#response.writeContinue();
+  }
+
+  #leavesBody(): boolean {
+    const { headers } = this.#request;
+    if (this.#awaitsContinue || headers['transfer-encoding'] !== undefined) return true;
+    return Number(headers['content-length'] ?? 0) > DRAIN_BYTES;
+  }
+
+  /**
+   * Sends the whole answer and closes the connection only when the client stops sending, or after a while: closing it
+   * upon bytes that nobody read would destroy the answer on its way.
+   */
+  #sendAndLinger(status: number, text: string, head: OutgoingHttpHeaders): void {
+    const request = this.#request;
+    const response = this.#response;
+    response.writeHead(status, { ...head, connection: 'close' });
+    response.write(text);
+    const end = () => {
+      clearTimeout(timer);
+      if (!response.destroyed) response.end();
+    };
+    const timer = setTimeout(end, LINGER_MS);
+    request.once('end', end);
+    request.once('close', end);
+    request.resume();
+  }
+}
+
+class NodeSink implements EventSink {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  get bufferedBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  write(text: string): boolean {
+    return this.#response.write(text);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+}
+
+/** Who wants to hear of a socket's end: one listener a socket, however many requests it carries at once. */
+const WATCHERS = new WeakMap<Socket, Set<() => void>>();
+
+function watchersOf(socket: Socket): Set<() => void> {
+  let watchers = WATCHERS.get(socket);
+  if (!watchers) {
+    const all = new Set<() => void>();
+    watchers = all;
+    WATCHERS.set(socket, all);
+    socket.once('close', () => {
+      for (const onGone of all) onGone();
+    });
+  }
+  return watchers;
+}
+
+function joinedValues(rawHeaders: readonly string[], name: string): string | undefined {
+  const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
+  return values.length > 0 ? values.join(', ') : undefined;
+}
