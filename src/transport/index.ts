@@ -1,9 +1,21 @@
 export type { OnClient, Serving } from './clients.ts';
 export { safeEnvironment } from './environment.ts';
+export {
+  BearerChallenge,
+  type BearerError,
+  type BearerOptions,
+  type ResourceMetadata,
+} from './http/bearer.ts';
 export { type HttpClientOptions, HttpClientTransport } from './http/client.ts';
 export type { EndpointOptions } from './http/endpoint.ts';
+export type { EventStream } from './http/event-stream.ts';
+export type { HttpExchange, HttpHandler, HttpHeaders, HttpRequest } from './http/exchange.ts';
+export { type FetchContext, type FetchListener, toFetchListener } from './http/fetch.ts';
 export { HttpError, type HttpErrorDetails, httpErrorOf, type ReplyHeaders } from './http/http-error.ts';
 export { type LegacySseOptions, LegacySseTransport } from './http/legacy-sse.ts';
+export { type HttpListening, type HttpListenOptions, listenHttp } from './http/listen.ts';
+export { type NodeListener, type NodeRequest, toNodeListener } from './http/node.ts';
+export type { HttpMethod, HttpOptions } from './http/options.ts';
 export type { PoolingMode } from './http/pooling.ts';
 export type { RedirectMode } from './http/redirect.ts';
 export type {
