@@ -15,7 +15,6 @@ export { HttpError, type HttpErrorDetails, httpErrorOf, type ReplyHeaders } from
 export { type LegacySseOptions, LegacySseTransport } from './http/legacy-sse.ts';
 export { type HttpListening, type HttpListenOptions, listenHttp } from './http/listen.ts';
 export { type NodeListener, type NodeRequest, toNodeListener } from './http/node.ts';
-export type { HttpMethod, HttpOptions } from './http/options.ts';
 export type { PoolingMode } from './http/pooling.ts';
 export type { RedirectMode } from './http/redirect.ts';
 export type {
@@ -24,6 +23,7 @@ export type {
   HttpChallenge,
   HttpRequestInfo,
 } from './http/round-trip.ts';
+export type { HttpMethod, HttpServerOptions } from './http/server-options.ts';
 export { createLinkedPair } from './memory.ts';
 export { DEFAULT_GRACE_MS, type ProcessOptions, type ProcessSpec, ProcessTransport } from './process.ts';
 export { ProcessError } from './process-error.ts';

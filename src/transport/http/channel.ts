@@ -2,8 +2,8 @@ import { INTERNAL_ERROR, McpError } from '../../jsonrpc/index.ts';
 import { type EventSink, type EventSinkOwner, type EventStream, ServerEventStream } from './event-stream.ts';
 import type { HttpExchange, HttpHeaders, HttpRequest } from './exchange.ts';
 import type { GuardedRequest } from './guard.ts';
-import type { HttpSettings } from './options.ts';
 import type { Refusal } from './refusal.ts';
+import type { HttpServerSettings } from './server-options.ts';
 
 /** What an adapter does for an exchange: the part that differs between node:http and the web standard. */
 export interface HttpChannel extends HttpRequest {
@@ -33,13 +33,13 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
   body: unknown;
   auth: unknown;
   readonly channel: HttpChannel;
-  readonly #settings: HttpSettings;
+  readonly #settings: HttpServerSettings;
   #state: 'open' | 'streaming' | 'done' | 'gone' = 'open';
   #stream: ServerEventStream | undefined;
   #controller: AbortController | undefined;
   #unwatch: (() => void) | undefined;
 
-  constructor(channel: HttpChannel, settings: HttpSettings, auth: unknown) {
+  constructor(channel: HttpChannel, settings: HttpServerSettings, auth: unknown) {
     this.channel = channel;
     this.#settings = settings;
     this.auth = auth;

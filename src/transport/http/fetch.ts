@@ -2,9 +2,9 @@ import { tooLarge } from './body.ts';
 import { ChannelExchange, type HttpChannel } from './channel.ts';
 import type { EventSink, EventSinkOwner } from './event-stream.ts';
 import type { HttpHandler, HttpHeaders } from './exchange.ts';
-import { type HttpOptions, readHttpOptions } from './options.ts';
 import type { Refusal } from './refusal.ts';
 import { serve } from './serve.ts';
+import { type HttpServerOptions, readServerOptions } from './server-options.ts';
 
 /** What the caller of a {@link FetchListener} found out before. */
 export interface FetchContext {
@@ -24,8 +24,8 @@ export type FetchListener = (request: Request, context?: FetchContext) => Promis
  *
  * @throws TypeError when an option is out of range or cannot mean anything.
  */
-export function toFetchListener(handler: HttpHandler, options: HttpOptions = {}): FetchListener {
-  const settings = readHttpOptions(options);
+export function toFetchListener(handler: HttpHandler, options: HttpServerOptions = {}): FetchListener {
+  const settings = readServerOptions(options);
   return (request, context = {}) =>
     new Promise((resolve) => {
       const channel = new FetchChannel(request, context.body, resolve);

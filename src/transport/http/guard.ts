@@ -1,6 +1,7 @@
 import { INVALID_REQUEST } from '../../jsonrpc/index.ts';
 import { tooLarge } from './body.ts';
 import type { HttpRequest } from './exchange.ts';
+import { EVENT_STREAM_TYPE, essence, JSON_TYPE } from './media-type.ts';
 import { quote, Refusal } from './refusal.ts';
 
 /** The head of a request as the guards see it. */
@@ -97,9 +98,6 @@ export function methodRefusal(method: string, allowed: readonly string[]): Refus
   return refuse(405, `the method ${quote(method)} is not served here`, { allow: allowed.join(', ') });
 }
 
-const JSON_TYPE = 'application/json';
-const EVENT_STREAM_TYPE = 'text/event-stream';
-
 /**
  * The client must be ready for both kinds of answer to a POST, and for a stream to a GET.
  *
@@ -118,7 +116,7 @@ export function checkAccept(request: GuardedRequest): Refusal | undefined {
 export function checkContentType(request: GuardedRequest): Refusal | undefined {
   if (request.method !== 'POST') return undefined;
   const type = request.header('content-type') ?? '';
-  if (type === JSON_TYPE || essence(type) === JSON_TYPE) return undefined;
+  if (essence(type) === JSON_TYPE) return undefined;
   return refuse(415, `its content type is ${type === '' ? 'missing' : quote(type)}: it must be ${JSON_TYPE}`);
 }
 
@@ -168,12 +166,6 @@ function isLocalOrigin(origin: string, request: GuardedRequest, rules: GuardRule
   if (isLoopbackName(name)) return true;
   // The same host proves something only where the Host header itself was held against a list.
   return rules.allowedHosts instanceof Set && host === request.header('host')?.toLowerCase();
-}
-
-/** A media type without its parameters, in lower case. */
-function essence(type: string): string {
-  const end = type.indexOf(';');
-  return (end === -1 ? type : type.slice(0, end)).trim().toLowerCase();
 }
 
 function refuse(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {

@@ -4,10 +4,16 @@ import type { Duplex } from 'node:stream';
 import { INVALID_REQUEST, McpError } from '../../jsonrpc/index.ts';
 import type { HttpHandler } from './exchange.ts';
 import { createNodeListener, LINGER_MS } from './node.ts';
-import { atLeastOne, type HttpOptions, type HttpSettings, readHttpOptions, timerMs } from './options.ts';
 import { Refusal } from './refusal.ts';
+import {
+  atLeastOne,
+  type HttpServerOptions,
+  type HttpServerSettings,
+  readServerOptions,
+  timerMs,
+} from './server-options.ts';
 
-export interface HttpListenOptions extends HttpOptions {
+export interface HttpListenOptions extends HttpServerOptions {
   /** The address to listen on. Default `127.0.0.1`: this machine alone. */
   host?: string;
   /** The port to listen on; 0 takes a free one. Default 0. */
@@ -51,7 +57,7 @@ export async function listenHttp(
   options: HttpListenOptions = {},
 ): Promise<HttpListening> {
   const { host = '127.0.0.1', port = 0, path = '/mcp' } = options;
-  const settings = readHttpOptions({ ...options, path });
+  const settings = readServerOptions({ ...options, path });
   const limits = readLimits(options);
   const server = await createServer(limits, settings);
   const listener = createNodeListener(handler, settings);
@@ -103,7 +109,7 @@ function readLimits(options: HttpListenOptions): Limits {
 }
 
 /** Loads node:http only here, where a server is asked for. */
-async function createServer(limits: Limits, settings: HttpSettings): Promise<Server> {
+async function createServer(limits: Limits, settings: HttpServerSettings): Promise<Server> {
   const http = await import('node:http');
   const { headersTimeoutMs, requestTimeoutMs } = limits;
   const server = http.createServer({
@@ -131,7 +137,7 @@ function started(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-async function close(server: Server, settings: HttpSettings, graceMs: number): Promise<void> {
+async function close(server: Server, settings: HttpServerSettings, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });

@@ -8,8 +8,13 @@ export function mediaType(headers: ReplyHeaders): string {
   const value = headers['content-type'];
   const first = typeof value === 'string' ? value : value?.[0];
   if (first === undefined) return '';
+  return essence(first);
+}
+
+/** A media type in lower case and without parameters. */
+export function essence(type: string): string {
   // The common case costs no copy.
-  if (first === JSON_TYPE || first === EVENT_STREAM_TYPE) return first;
-  const end = first.indexOf(';');
-  return (end === -1 ? first : first.slice(0, end)).trim().toLowerCase();
+  if (type === JSON_TYPE || type === EVENT_STREAM_TYPE) return type;
+  const end = type.indexOf(';');
+  return (end === -1 ? type : type.slice(0, end)).trim().toLowerCase();
 }

@@ -5,9 +5,9 @@ import { tooLarge } from './body.ts';
 import { ChannelExchange, type HttpChannel } from './channel.ts';
 import type { EventSink, EventSinkOwner } from './event-stream.ts';
 import type { HttpHandler, HttpHeaders } from './exchange.ts';
-import { type HttpOptions, type HttpSettings, readHttpOptions } from './options.ts';
 import type { Refusal } from './refusal.ts';
 import { serve } from './serve.ts';
+import { type HttpServerOptions, type HttpServerSettings, readServerOptions } from './server-options.ts';
 
 /** A request of node:http, with what frameworks put on it. */
 export type NodeRequest = IncomingMessage & {
@@ -28,14 +28,14 @@ export type NodeListener = (request: NodeRequest, response: ServerResponse) => v
  *
  * @throws TypeError when an option is out of range or cannot mean anything.
  */
-export function toNodeListener(handler: HttpHandler, options: HttpOptions = {}): NodeListener {
-  return createNodeListener(handler, readHttpOptions(options));
+export function toNodeListener(handler: HttpHandler, options: HttpServerOptions = {}): NodeListener {
+  return createNodeListener(handler, readServerOptions(options));
 }
 
 /** `awaitsContinue`: the listener is for clients that send their body only when told to go on. */
 export function createNodeListener(
   handler: HttpHandler,
-  settings: HttpSettings,
+  settings: HttpServerSettings,
   awaitsContinue = false,
 ): NodeListener {
   return (request, response) => {

@@ -4,8 +4,8 @@ import { checkParsedBody, decodeBody, parseBody } from './body.ts';
 import type { ChannelExchange } from './channel.ts';
 import type { HttpHandler } from './exchange.ts';
 import { checkContent, checkEndpoint, checkEntry, methodRefusal } from './guard.ts';
-import type { HttpSettings } from './options.ts';
 import { Refusal } from './refusal.ts';
+import type { HttpServerSettings } from './server-options.ts';
 
 /**
  * The way of every request, whatever it came in by: guards, public metadata, token, body, handler. Each step before the
@@ -14,7 +14,7 @@ import { Refusal } from './refusal.ts';
 export async function serve(
   exchange: ChannelExchange,
   handler: HttpHandler,
-  settings: HttpSettings,
+  settings: HttpServerSettings,
 ): Promise<void> {
   const { auth } = settings;
   try {
@@ -57,7 +57,10 @@ async function admit(exchange: ChannelExchange, guard: BearerGuard): Promise<Ref
   return;
 }
 
-async function readBody(exchange: ChannelExchange, settings: HttpSettings): Promise<Refusal | undefined> {
+async function readBody(
+  exchange: ChannelExchange,
+  settings: HttpServerSettings,
+): Promise<Refusal | undefined> {
   const { channel } = exchange;
   const given = channel.givenBody;
   if (given !== undefined && typeof given !== 'string' && !(given instanceof Uint8Array)) {
@@ -75,7 +78,11 @@ async function readBody(exchange: ChannelExchange, settings: HttpSettings): Prom
   return;
 }
 
-function answerFailure(thrown: unknown, exchange: ChannelExchange, { auth, onError }: HttpSettings): void {
+function answerFailure(
+  thrown: unknown,
+  exchange: ChannelExchange,
+  { auth, onError }: HttpServerSettings,
+): void {
   try {
     if (thrown instanceof BearerChallenge && auth && !exchange.answered) {
       exchange.refuse(challengeRefusal(thrown, auth));

@@ -17,7 +17,7 @@ import {
   type GuardedRequest,
   hostName,
 } from '../../../src/transport/http/guard.ts';
-import { type HttpOptions, readHttpOptions } from '../../../src/transport/http/options.ts';
+import { type HttpServerOptions, readServerOptions } from '../../../src/transport/http/server-options.ts';
 
 interface Given {
   method?: string;
@@ -32,12 +32,12 @@ function request(given: Given = {}): GuardedRequest {
   return { method, url, path: url, loopback, headerCount, header: (name) => headers[name] };
 }
 
-function rules(options: HttpOptions = {}) {
-  return readHttpOptions(options);
+function rules(options: HttpServerOptions = {}) {
+  return readServerOptions(options);
 }
 
 describe('the Host guard', () => {
-  const status = (host: string | undefined, options: HttpOptions = {}, loopback = true) =>
+  const status = (host: string | undefined, options: HttpServerOptions = {}, loopback = true) =>
     checkHost(request({ loopback, headers: host === undefined ? {} : { host } }), rules(options))?.status;
 
   it.each([
@@ -102,7 +102,7 @@ describe('the Host guard', () => {
 });
 
 describe('the Origin guard', () => {
-  const status = (origin: string | undefined, options: HttpOptions = {}, host = 'localhost:3000') =>
+  const status = (origin: string | undefined, options: HttpServerOptions = {}, host = 'localhost:3000') =>
     checkOrigin(request({ headers: origin === undefined ? { host } : { host, origin } }), rules(options))
       ?.status;
 
@@ -308,7 +308,7 @@ describe('the row of guards', () => {
 });
 
 describe('options', () => {
-  it.each<[string, HttpOptions]>([
+  it.each<[string, HttpServerOptions]>([
     ['allowedOrigins', { allowedOrigins: ['null'] }],
     ['allowedOrigins', { allowedOrigins: ['https://app.example.com/'] }],
     ['allowedOrigins', { allowedOrigins: ['app.example.com'] }],
@@ -323,7 +323,7 @@ describe('options', () => {
     ['keepAliveMs', { keepAliveMs: 2 ** 31 }],
     ['maxBufferedBytes', { maxBufferedBytes: 0 }],
   ])('refuses a %s that cannot be meant', (name, options) => {
-    expect(() => readHttpOptions(options)).toThrow(new RegExp(`^${name} `));
-    expect(() => readHttpOptions(options)).toThrow(TypeError);
+    expect(() => readServerOptions(options)).toThrow(new RegExp(`^${name} `));
+    expect(() => readServerOptions(options)).toThrow(TypeError);
   });
 });

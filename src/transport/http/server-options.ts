@@ -4,7 +4,7 @@ import type { StreamLimits } from './event-stream.ts';
 import type { GuardRules } from './guard.ts';
 
 /** What every HTTP listener takes, whatever it listens with. */
-export interface HttpOptions {
+export interface HttpServerOptions {
   /** The only path that is served; elsewhere the answer is a 404. Default: any, the host's router having chosen. */
   path?: string;
   /** The methods that are served; others get a 405. Default GET, POST and DELETE. */
@@ -48,8 +48,8 @@ export interface HttpOptions {
 /** The methods that an MCP endpoint can have a use for. */
 export type HttpMethod = 'GET' | 'POST' | 'DELETE';
 
-/** {@link HttpOptions} with every default filled in. */
-export interface HttpSettings extends GuardRules, StreamLimits {
+/** {@link HttpServerOptions} with every default filled in. */
+export interface HttpServerSettings extends GuardRules, StreamLimits {
   readonly maxDepth: number;
   readonly auth: BearerGuard | undefined;
   readonly onError: (error: McpError) => void;
@@ -62,7 +62,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const STALLED_KEEP_ALIVES = 4;
 
 /** @throws TypeError when an option is out of range or cannot mean anything. */
-export function readHttpOptions(options: HttpOptions): HttpSettings {
+export function readServerOptions(options: HttpServerOptions): HttpServerSettings {
   const { keepAliveMs = 15_000 } = options;
   if (keepAliveMs !== Number.POSITIVE_INFINITY) timerMs('keepAliveMs', keepAliveMs * STALLED_KEEP_ALIVES);
   return {
