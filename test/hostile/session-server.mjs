@@ -23,7 +23,7 @@ export function serve(methods = {}, write = (line) => process.stdout.write(line)
   const send = (message) => write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   createInterface({ input: process.stdin }).on('line', async (line) => {
     const request = JSON.parse(line);
-    if (request.id === undefined) return;
+    if (request.id === undefined || request.method === undefined) return;
     const { id, method } = request;
     const handler = handlers[method];
     if (!handler) {
