@@ -1,4 +1,4 @@
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import type { JsonObject } from '../jsonrpc/index.ts';
 
 /** Which member of the params names what a request is about, for the methods that have one. */
@@ -9,6 +9,7 @@ const NAMED_BY: { readonly [method: string]: string } = {
 };
 
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
+const VISIBLE = /^[\t\x20-\x7e]*$/;
 const SENTINEL_START = '=?base64?';
 const SENTINEL_END = '?=';
 
@@ -46,5 +47,15 @@ export function encodeHeaderValue(value: string): string {
 }
 
 function isSentinel(value: string): boolean {
-  return value.startsWith(SENTINEL_START) && value.endsWith(SENTINEL_END);
+  const longEnough = value.length >= SENTINEL_START.length + SENTINEL_END.length;
+  return longEnough && value.startsWith(SENTINEL_START) && value.endsWith(SENTINEL_END);
+}
+
+/** Reads a header value that {@link encodeHeaderValue} wrote. Undefined when it is not a legal one. */
+export function decodeHeaderValue(header: string): string | undefined {
+  if (!isSentinel(header)) return VISIBLE.test(header) ? header : undefined;
+  const base64 = header.slice(SENTINEL_START.length, -SENTINEL_END.length);
+  const bytes = Buffer.from(base64, 'base64');
+  // Decoding skips what is no Base64, so that two headers would read the same.
+  return bytes.toString('base64') === base64 && isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }

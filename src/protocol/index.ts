@@ -51,6 +51,20 @@ export type { RequestContext } from './server/context.ts';
 export type { Middleware } from './server/core.ts';
 export type { ClientDescription } from './server/dialect.ts';
 export {
+  DEFAULT_MAX_LOG_BYTES,
+  type EventLog,
+  type LoggedEvent,
+  MemoryEventLog,
+} from './server/http/event-log.ts';
+export {
+  type HttpHandlerOptions,
+  type ServeHttpOptions,
+  serveHttp,
+  toFetchHandler,
+  toNodeHandler,
+} from './server/http/serve.ts';
+export type { SessionOptions } from './server/http/sessions.ts';
+export {
   type Answers,
   type AnswerTo,
   type AskOptions,

@@ -59,6 +59,8 @@ export interface RevisionTraits {
   elicitationIds: boolean;
   /** Whether forms may offer a choice of several values, and titled choices by `oneOf`. */
   richForms: boolean;
+  /** Whether a stream may begin with an event that only names an id, so that its client can come back from the start. */
+  primedStreams: boolean;
   /** Whether a sampled message may have several content blocks, and tools. */
   richSampling: boolean;
 }
@@ -125,6 +127,7 @@ export const REVISIONS: { readonly [revision in Revision]: RevisionTraits } = {
   '2026-07-28': {
     dialect: 'stateless',
     batches: false,
+    primedStreams: false,
     absent: ABSENT_FROM_2026_07_28,
     absentBlocks: [],
     structuredContent: 'any',
@@ -137,6 +140,7 @@ export const REVISIONS: { readonly [revision in Revision]: RevisionTraits } = {
   '2025-11-25': {
     dialect: 'session',
     batches: false,
+    primedStreams: true,
     absent: ABSENT_FROM_2025_11_25,
     absentBlocks: [],
     structuredContent: 'object',
@@ -149,6 +153,7 @@ export const REVISIONS: { readonly [revision in Revision]: RevisionTraits } = {
   '2025-06-18': {
     dialect: 'session',
     batches: false,
+    primedStreams: false,
     absent: ABSENT_FROM_2025_06_18,
     absentBlocks: [],
     structuredContent: 'object',
@@ -161,6 +166,7 @@ export const REVISIONS: { readonly [revision in Revision]: RevisionTraits } = {
   '2025-03-26': {
     dialect: 'session',
     batches: true,
+    primedStreams: false,
     absent: ABSENT_FROM_2025_03_26,
     absentBlocks: ['resource_link'],
     structuredContent: 'none',
@@ -173,6 +179,7 @@ export const REVISIONS: { readonly [revision in Revision]: RevisionTraits } = {
   '2024-11-05': {
     dialect: 'session',
     batches: false,
+    primedStreams: false,
     absent: ABSENT_FROM_2024_11_05,
     absentBlocks: ['resource_link', 'audio'],
     structuredContent: 'none',

@@ -14,7 +14,7 @@ import {
   toError,
 } from '../../jsonrpc/index.ts';
 import type { Transport } from '../../transport/index.ts';
-import { META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_PROTOCOL_VERSION } from '../meta.ts';
+import { isStatelessMeta } from '../meta.ts';
 import type { ServerCore } from './core.ts';
 import type { Carrier, ServerDialect } from './dialect.ts';
 import { Session } from './session.ts';
@@ -196,10 +196,6 @@ export class ServerConnection implements Carrier {
     this.#onIdle?.();
     this.#resolveClosed();
   }
-}
-
-function isStatelessMeta(meta: JsonObject): boolean {
-  return META_PROTOCOL_VERSION in meta || META_CLIENT_CAPABILITIES in meta || META_CLIENT_INFO in meta;
 }
 
 function cancelReason(params: JsonObject | undefined): string {

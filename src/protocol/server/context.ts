@@ -62,6 +62,14 @@ export interface RequestContext {
   /** Sends a log message, where the client wants those of this level. `data` is any JSON value. */
   log(level: LoggingLevel, data: unknown, logger?: string): void | Promise<void>;
   /**
+   * Lets go of the connection that this request's messages are sent on: the client comes back for the rest after a while,
+   * and for a long piece of work no connection has to be held. Only by HTTP, in sessions of revision 2025-11-25.
+   *
+   * @returns false where the client could not come back; the connection is kept then.
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+   */
+  closeStream(): boolean;
+  /**
    * Asks the person at the client, and waits for the answer. In the stateless dialect this ends the round: the handler
    * is left here by an exception and runs again from its start when the client comes back with the answer, so what it
    * does before must bear repetition.
@@ -157,6 +165,10 @@ export class Context implements RequestContext {
     const params: JsonObject = { level, data: data === undefined ? null : data };
     if (logger !== undefined) params.logger = logger;
     return this.#notify('notifications/message', params);
+  }
+
+  closeStream(): boolean {
+    return !this.#ended && this.traits.primedStreams && (this.carrier.hangUp?.() ?? false);
   }
 
   elicit(params: ElicitParams, options?: AskOptions): Promise<ElicitResult> {

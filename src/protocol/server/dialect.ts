@@ -33,12 +33,19 @@ export interface Carrier {
   /**
    * Sends a request to the client in the course of its request `id`, and waits. Absent where nothing can carry one.
    */
-  call?(
-    id: RequestId,
-    method: string,
-    params: JsonObject | undefined,
-    options: CallOptions,
-  ): Promise<JsonObject>;
+  readonly call?:
+    | ((
+        id: RequestId,
+        method: string,
+        params: JsonObject | undefined,
+        options: CallOptions,
+      ) => Promise<JsonObject>)
+    | undefined;
+  /**
+   * Ends the connection that carries the request's messages, so that the client comes back for the rest later. False
+   * where it could not come back.
+   */
+  hangUp?(): boolean;
 }
 
 /**

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import stableStringify from 'fast-json-stable-stringify';
 import { INVALID_PARAMS, isJsonObject, type JsonObject, McpError, RpcError } from '../../jsonrpc/index.ts';
+import { principalOf } from './principal.ts';
 
 /** How state that travels through the client is protected. */
 export interface RequestStateOptions {
@@ -119,14 +120,4 @@ function readPayload(payload: string): RoundState {
 
 function refused(why: string): RpcError {
   return new RpcError(INVALID_PARAMS, `Invalid requestState: ${why}`);
-}
-
-function principalOf(auth: unknown): string {
-  if (auth === undefined) return '';
-  if (typeof auth === 'string') return auth;
-  if (isJsonObject(auth)) {
-    const subject = auth.subject ?? auth.sub;
-    if (typeof subject === 'string') return subject;
-  }
-  return stableStringify(auth);
 }

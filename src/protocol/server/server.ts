@@ -9,6 +9,17 @@ import type { ResourceOptions, ResourceReader } from './resources.ts';
 import { StatelessDialect } from './stateless.ts';
 import type { ToolHandler, ToolSource } from './tools.ts';
 
+/** What carriers other than a channel need of a server. */
+export interface ServerParts {
+  readonly core: ServerCore;
+  readonly stateless: StatelessDialect;
+  /** Adds what is to be called when the server closes. */
+  onClose(listener: () => void): void;
+}
+
+/** Opens a server to the code that serves it. */
+export let partsOf: (server: McpServer) => ServerParts;
+
 /**
  * A server: tools, prompts and resources, for clients of either dialect, over any transport. A handler is written once.
  *
@@ -20,6 +31,15 @@ export class McpServer {
   readonly #core: ServerCore;
   readonly #stateless: StatelessDialect;
   readonly #connections = new Set<ServerConnection>();
+  readonly #onClose = new Set<() => void>();
+
+  static {
+    partsOf = (server) => ({
+      core: server.#core,
+      stateless: server.#stateless,
+      onClose: (listener) => server.#onClose.add(listener),
+    });
+  }
 
   /** @throws TypeError when an option is missing or out of range. */
   constructor(options: ServerOptions) {
@@ -88,6 +108,7 @@ export class McpServer {
   /** Ends all connections, subscriptions in good order. Idempotent, never rejects. */
   async close(): Promise<void> {
     this.#stateless.subscriptions.end();
+    for (const listener of this.#onClose) listener();
     await Promise.all([...this.#connections].map((connection) => connection.close()));
   }
 }

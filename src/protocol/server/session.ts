@@ -67,6 +67,16 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
     });
   }
 
+  /**
+   * A session that nobody opened here: of its client only the revision is known. It hears of no changes.
+   */
+  static assumed(core: ServerCore, revision: SessionRevision): Session {
+    const session = new Session(core, () => {});
+    session.#phase = 'open';
+    session.#revision = revision;
+    return session;
+  }
+
   get revision(): SessionRevision {
     return this.#revision;
   }

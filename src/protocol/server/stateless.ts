@@ -70,6 +70,21 @@ export class StatelessDialect implements ServerDialect {
     return this.core.run(handler, new Context(request, inbound, carrier, scope));
   }
 
+  /**
+   * Takes a request apart from answering it.
+   *
+   * @throws RpcError when the request itself is refused, as opposed to what it asks for.
+   */
+  open(
+    request: JsonRpcRequest,
+    inbound: InboundRequest,
+    carrier: Carrier,
+  ): () => JsonObject | Promise<JsonObject> {
+    const scope = new StatelessRequest(this, request, carrier);
+    const handler = this.#method(request.method);
+    return () => this.core.run(handler, new Context(request, inbound, carrier, scope));
+  }
+
   #method(name: string): MethodHandler {
     switch (name) {
       case 'server/discover':

@@ -26,6 +26,8 @@ export interface ToolSource {
    * are as they came, unchecked; undefined when there were none. What it returns and throws counts as for a tool.
    */
   call(name: string, args: JsonObject | undefined, context: RequestContext): ToolReturn | Promise<ToolReturn>;
+  /** The input schema of one tool, where it is at hand: transports with headers check those that mirror arguments. */
+  inputSchemaOf?(name: string): JsonObject | undefined;
 }
 
 interface RegisteredTool {
@@ -63,6 +65,11 @@ export class Tools {
       this.#source = undefined;
       this.#changed();
     };
+  }
+
+  /** The input schema of a tool; undefined when there is none of that name, or its source does not say. */
+  inputSchemaOf(name: string): JsonObject | undefined {
+    return this.#shelf.get(name)?.definition.inputSchema ?? this.#source?.inputSchemaOf?.(name);
   }
 
   list(context: Context): ListToolsResult | Promise<ListToolsResult> {

@@ -85,6 +85,10 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
     return this.#state !== 'open';
   }
 
+  get headers(): HttpHeaders {
+    return this.channel.headers;
+  }
+
   header(name: string): string | undefined {
     return this.channel.header(name);
   }

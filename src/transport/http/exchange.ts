@@ -8,6 +8,8 @@ export interface HttpRequest {
   readonly method: string;
   /** What was asked for: path and query, as sent. */
   readonly url: string;
+  /** All headers, by lower-case name. */
+  readonly headers: HttpHeaders;
   /** A header's value; `name` in lower case. The values of a repeated header are joined by ", ". */
   header(name: string): string | undefined;
 }

@@ -64,6 +64,10 @@ class FetchChannel implements HttpChannel {
     return [...this.#request.headers.keys()].length;
   }
 
+  get headers(): HttpHeaders {
+    return Object.fromEntries(this.#request.headers);
+  }
+
   header(name: string): string | undefined {
     const value = this.#request.headers.get(name) ?? undefined;
     // Runtimes that put the host into the address alone.

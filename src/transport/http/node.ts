@@ -89,6 +89,11 @@ class NodeChannel implements HttpChannel {
     return this.#request.body;
   }
 
+  get headers(): HttpHeaders {
+    const names = Object.keys(this.#request.headers);
+    return Object.fromEntries(names.map((name) => [name, this.header(name) ?? '']));
+  }
+
   header(name: string): string | undefined {
     const { headers, rawHeaders } = this.#request;
     const value = headers[name];
