@@ -75,6 +75,8 @@ export class StreamTransport implements Transport {
   #sink: TransportSink | undefined;
   /** `broken`: nothing can be written any more, but reading goes on for {@link DRAIN_MS}. */
   #state: 'new' | 'open' | 'broken' | 'closed' = 'new';
+  /** The input has ended, and the sink still sends. */
+  #isHalfOpen = false;
   #failure: McpError | undefined;
   #drainTimer: NodeJS.Timeout | undefined;
   #queue: string[] = [];
@@ -105,7 +107,9 @@ export class StreamTransport implements Transport {
     // From here on and for good: an 'error' event that nobody hears would end the process.
     input.on('error', (cause) => this.#end(failed(`Cannot read from "${name}"`, cause)));
     output.on('error', (cause) => this.#break(failed(`Cannot write to "${name}"`, cause)));
-    input.on('close', () => this.#end(closed(`"${name}" closed the connection`)));
+    input.on('close', () => {
+      if (!this.#isHalfOpen) this.#end(closed(`"${name}" closed the connection`));
+    });
     output.on('close', () => this.#break(closed(`"${name}" stopped reading`)));
     output.on('drain', () => this.#pump());
   }
@@ -119,10 +123,7 @@ export class StreamTransport implements Transport {
     }
     this.#state = 'open';
     this.#sink = sink;
-    this.#input.on('end', () => {
-      if (this.#state !== 'closed') this.#decoder.end();
-      this.#end(closed(`"${this.name}" closed its output`));
-    });
+    this.#input.on('end', () => this.#onInputEnd(sink));
     this.#input.on('data', (chunk: Buffer | string) => {
       if (this.#state !== 'closed')
         this.#decoder.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
@@ -198,6 +199,16 @@ export class StreamTransport implements Transport {
     this.#room = undefined;
     if (this.#pauseWhenFull) this.#input.resume();
     room.resolve();
+  }
+
+  #onInputEnd(sink: TransportSink): void {
+    if (this.#state !== 'closed') this.#decoder.end();
+    if (this.#state === 'open' && sink.end) {
+      this.#isHalfOpen = true;
+      sink.end();
+    } else {
+      this.#end(closed(`"${this.name}" closed its output`));
+    }
   }
 
   /** Rejects with the reason for which the channel closes, as soon as that is known. */

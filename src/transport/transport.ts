@@ -6,6 +6,11 @@ export interface TransportSink {
   message(value: unknown): void;
   /** Something that cost one message or less: the transport goes on. */
   error(error: McpError): void;
+  /**
+   * The other end sends nothing more but may still read. A sink with this method goes on sending, and ends the channel
+   * by {@link Transport.close} when it has said all; without it the channel ends at once.
+   */
+  end?(): void;
   /** The channel has ended; called exactly once, last. `reason` is absent when {@link Transport.close} asked for it. */
   close(reason?: McpError): void;
 }

@@ -177,6 +177,33 @@ describe('receiving', () => {
     expect(sink.closes).toHaveLength(1);
   });
 
+  it('goes on sending after the other end has said all, if the sink wants to, until it is closed', async () => {
+    const input = new PassThrough();
+    const output = new PassThrough();
+    const transport = new StreamTransport(input, output);
+    const heard: unknown[] = [];
+    const all = text(output);
+    const ended = new Promise<void>((resolve) => {
+      void transport.start({
+        message: (value) => heard.push(value),
+        error: () => heard.push('error'),
+        end: () => {
+          heard.push('end');
+          resolve();
+        },
+        close: (reason) => heard.push(reason ?? 'closed'),
+      });
+    });
+    input.end(line('last').trimEnd());
+    await ended;
+    await tick();
+    expect(heard).toEqual([note('last'), 'end']);
+    transport.send(note('answer'));
+    await transport.close();
+    expect(heard).toEqual([note('last'), 'end', 'closed']);
+    expect(await all).toBe(line('answer'));
+  });
+
   it('accepts an input that yields strings', async () => {
     const { sink } = await startOn(Readable.from([line('one'), line('two')]), new HeldOutput());
     await sink.messageNumber(2);
