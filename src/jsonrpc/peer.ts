@@ -267,6 +267,11 @@ export class Peer {
     call.reject(error);
   }
 
+  /** Whether a request of the other side with this id waits for our answer. */
+  isAnswering(id: RequestId): boolean {
+    return this.#inbound.has(id);
+  }
+
   /** Aborts the inbound request with this id; no answer will be sent for it. False when there is none. */
   cancelInbound(id: unknown, reason: string): boolean {
     // Sound: a key of another type is simply not found.
