@@ -4,8 +4,10 @@ import {
   INVALID_REQUEST,
   isJsonObject,
   type JsonObject,
+  type JsonRpcMessage,
   type JsonRpcNotification,
   type JsonRpcRequest,
+  type JsonRpcResponse,
   McpError,
   PARSE_ERROR,
   Peer,
@@ -15,6 +17,7 @@ import {
 } from '../../jsonrpc/index.ts';
 import type { Transport } from '../../transport/index.ts';
 import { isStatelessMeta } from '../meta.ts';
+import { Batches } from './batches.ts';
 import type { ServerCore } from './core.ts';
 import type { Carrier, ServerDialect } from './dialect.ts';
 import { Session } from './session.ts';
@@ -42,6 +45,7 @@ export class ServerConnection implements Carrier {
   readonly #stateless: StatelessDialect;
   readonly #transport: Transport;
   readonly #peer: Peer;
+  readonly #batches: Batches;
   #session: Session;
   #resolveClosed = () => {};
   #onIdle: (() => void) | undefined;
@@ -59,7 +63,7 @@ export class ServerConnection implements Carrier {
       name: transport.name,
       send: (message, sendOptions) => {
         if (this.#onIdle) queueMicrotask(() => this.#checkIdle());
-        return transport.send(message, sendOptions);
+        if (!this.#batches.take(message)) return transport.send(message, sendOptions);
       },
       onRequest: (request, inbound) => {
         if (this.#onIdle) throw new RpcError(INTERNAL_ERROR, 'The server is shutting down');
@@ -67,9 +71,17 @@ export class ServerConnection implements Carrier {
       },
       onNotification: (notification) => this.#onNotification(notification),
       onAbandon: ({ id, reason }) => this.#onAbandon(id, reason),
+      onBatch: (items) => this.#onBatch(items),
       onInvalid: (reason, id) => this.#refuse(reason, id),
       onError: (error) => core.report(error),
       maxInbound: core.settings.maxConcurrentRequests,
+    });
+    this.#batches = new Batches({
+      receive: (item) => this.#peer.receive(item),
+      refuse: (reason, id) => this.#refuse(reason, id),
+      isAnswering: (id) => this.#peer.isAnswering(id),
+      // Sound: a transport encodes whatever is JSON; only this revision's clients are sent an array.
+      send: (answers) => this.#transmit(answers as unknown as JsonRpcMessage),
     });
     this.#session = this.#newSession();
     void this.#start();
@@ -125,6 +137,7 @@ export class ServerConnection implements Carrier {
       await this.#transport.start({
         message: (value) => this.#peer.receive(value),
         error: (error) => this.#onUnreadable(error),
+        end: () => void this.close(),
         close: () => this.#end(),
       });
     } catch (error) {
@@ -153,6 +166,7 @@ export class ServerConnection implements Carrier {
     switch (method) {
       case 'notifications/cancelled':
         this.#peer.cancelInbound(params?.requestId, cancelReason(params));
+        this.#batches.drop(params?.requestId);
         this.#checkIdle();
         return;
       case 'notifications/progress':
@@ -174,19 +188,39 @@ export class ServerConnection implements Carrier {
     this.#send(undefined, PARSE_ERROR, error.message);
   }
 
+  #onBatch(items: readonly unknown[]): void {
+    const { maxConcurrentRequests } = this.#core.settings;
+    if (!this.#session.acceptsBatches) {
+      this.#refuse('batches are not part of the protocol that is spoken here', undefined);
+    } else if (items.length === 0 || items.length > maxConcurrentRequests) {
+      this.#refuse(`a batch must hold 1 to ${maxConcurrentRequests} messages`, undefined);
+    } else {
+      this.#batches.receive(items);
+    }
+  }
+
+  /** An id that is being answered is left out: an error with it would pass for that answer. */
   #refuse(reason: string, id: RequestId | undefined): void {
-    this.#send(id, INVALID_REQUEST, `Invalid message: ${reason}`);
+    const isFree = id !== undefined && !this.#peer.isAnswering(id);
+    this.#send(isFree ? id : undefined, INVALID_REQUEST, `Invalid message: ${reason}`);
   }
 
   #send(id: RequestId | undefined, code: number, message: string): void {
     const error = { code, message };
-    try {
-      const sent = this.#transport.send(
-        id === undefined ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id, error },
+    const response: JsonRpcResponse =
+      id === undefined ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id, error };
+    if (!this.#batches.take(response)) this.#transmit(response);
+  }
+
+  #transmit(message: JsonRpcMessage): void {
+    const fail = (error: unknown) =>
+      this.#core.report(
+        new McpError('TRANSPORT_FAILED', `Cannot answer "${this.#transport.name}"`, { cause: error }),
       );
-      if (sent) sent.catch(() => {});
-    } catch {
-      // The channel is closed: nobody waits for this answer.
+    try {
+      this.#transport.send(message)?.catch(fail);
+    } catch (error) {
+      fail(error);
     }
   }
 

@@ -98,6 +98,11 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
     return this.#phase !== 'new';
   }
 
+  /** Whether the client may send several messages as one array. */
+  get acceptsBatches(): boolean {
+    return this.isOpened && this.traits.batches;
+  }
+
   answer(
     request: JsonRpcRequest,
     inbound: InboundRequest,
