@@ -46,7 +46,7 @@ export {
   type StatelessRevision,
 } from './revisions.ts';
 export type { Completer, Completers, SuggestionPage, Suggestions } from './server/completion.ts';
-export type { CloseOptions, ConnectOptions, ServerConnection } from './server/connection.ts';
+export type { ConnectOptions, ServerConnection } from './server/connection.ts';
 export type { RequestContext } from './server/context.ts';
 export type { Middleware } from './server/core.ts';
 export type { ClientDescription } from './server/dialect.ts';
@@ -80,6 +80,7 @@ export type { ResourceOptions, ResourceReader } from './server/resources.ts';
 export type { PromptReturn, ResourceReturn, ToolReturn } from './server/results.ts';
 export { McpServer } from './server/server.ts';
 export { serveSocket } from './server/socket.ts';
+export { type ServeStdioOptions, type StdioServer, serveStdio } from './server/stdio.ts';
 export type { ToolHandler, ToolSource } from './server/tools.ts';
 export type * from './types/content.ts';
 export type * from './types/features.ts';

@@ -26,21 +26,21 @@ import type { StatelessDialect } from './stateless.ts';
 export interface ConnectOptions {
   /** Who is at the other end, where that is known; handlers find it as `context.auth`. */
   auth?: unknown;
-}
-
-/** How long closing waits for requests that are being answered, by default. */
-export const DEFAULT_DRAIN_MS = 1500;
-
-export interface CloseOptions {
-  /** How long to wait for requests that are being answered, in milliseconds; 0 means not at all. Default 1500. */
+  /**
+   * How long requests may take to be answered once the connection is closed, or the client has ended its input, in
+   * milliseconds; 0 means that they are given up at once. Default 1500.
+   */
   drainMs?: number;
 }
+
+const DEFAULT_DRAIN_MS = 1500;
 
 /** One client's channel to a server. Both dialects are spoken on it, side by side. */
 export class ServerConnection implements Carrier {
   readonly auth: unknown;
-  /** Resolves when the channel has ended, whoever ended it. Never rejects. */
+  /** Resolves when the channel has ended, whoever ended it, and all that was said is written. Never rejects. */
   readonly closed: Promise<void>;
+  readonly #drainMs: number;
   readonly #core: ServerCore;
   readonly #stateless: StatelessDialect;
   readonly #transport: Transport;
@@ -53,6 +53,7 @@ export class ServerConnection implements Carrier {
 
   constructor(core: ServerCore, stateless: StatelessDialect, transport: Transport, options: ConnectOptions) {
     this.auth = options.auth;
+    this.#drainMs = options.drainMs ?? DEFAULT_DRAIN_MS;
     this.#core = core;
     this.#stateless = stateless;
     this.#transport = transport;
@@ -104,23 +105,22 @@ export class ServerConnection implements Carrier {
    * Ends the connection: subscriptions in good order, other requests once they are answered, or given up when that takes
    * too long. Idempotent, never rejects.
    */
-  close(options: CloseOptions = {}): Promise<void> {
-    this.#closing ??= this.#close(options);
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  async #close({ drainMs = DEFAULT_DRAIN_MS }: CloseOptions): Promise<void> {
+  async #close(): Promise<void> {
     this.#stateless.subscriptions.end(this);
-    await this.#drain(drainMs);
-    await this.#transport.close();
-    this.#end();
+    await this.#drain();
+    await this.#end();
   }
 
   /** No new request is taken from now on. */
-  async #drain(drainMs: number): Promise<void> {
+  async #drain(): Promise<void> {
     if (this.#peer.inboundRequests === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, drainMs);
+      const timer = setTimeout(resolve, this.#drainMs);
       this.#onIdle = () => {
         clearTimeout(timer);
         resolve();
@@ -138,11 +138,11 @@ export class ServerConnection implements Carrier {
         message: (value) => this.#peer.receive(value),
         error: (error) => this.#onUnreadable(error),
         end: () => void this.close(),
-        close: () => this.#end(),
+        close: () => void this.#end(),
       });
     } catch (error) {
       this.#core.report(new McpError('TRANSPORT_FAILED', toError(error).message, { cause: error }));
-      this.#end();
+      await this.#end();
     }
   }
 
@@ -224,10 +224,11 @@ export class ServerConnection implements Carrier {
     }
   }
 
-  #end(): void {
+  async #end(): Promise<void> {
     this.#session.close();
     this.#peer.close();
     this.#onIdle?.();
+    await this.#transport.close();
     this.#resolveClosed();
   }
 }
