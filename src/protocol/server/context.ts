@@ -17,7 +17,7 @@ import type {
   InputRequest,
   Root,
 } from '../types/input.ts';
-import type { Carrier, ClientDescription, RequestScope } from './dialect.ts';
+import type { Carrier, ClientDescription, OpenRequest, RequestScope } from './dialect.ts';
 import {
   type Answers,
   type AnswerTo,
@@ -91,7 +91,7 @@ export interface RequestContext {
 }
 
 /** The one implementation of {@link RequestContext}; what differs between dialects is in its scope. */
-export class Context implements RequestContext {
+export class Context implements RequestContext, OpenRequest {
   readonly request: JsonRpcRequest;
   readonly inbound: InboundRequest;
   readonly carrier: Carrier;

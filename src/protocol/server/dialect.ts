@@ -7,7 +7,6 @@ import type {
 } from '../../jsonrpc/index.ts';
 import type { DialectName, Revision, RevisionTraits } from '../revisions.ts';
 import type { ClientCapabilities, Implementation } from '../types/identity.ts';
-import type { Context } from './context.ts';
 import type { Answers, Questions } from './input.ts';
 
 /** What a client said of itself. All of it is self-reported. */
@@ -48,6 +47,18 @@ export interface Carrier {
   hangUp?(): boolean;
 }
 
+/** A request that is being answered, as far as a dialect needs it. */
+export interface OpenRequest {
+  readonly requestId: RequestId;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly carrier: Carrier;
+  readonly auth: unknown;
+  readonly signal: AbortSignal;
+  /** What the handler wants to find again when it runs anew. */
+  readonly state: unknown;
+}
+
 /**
  * What is known of the client while one of its requests is answered, and how it is asked for input. A session is the
  * scope of all its requests; in the stateless dialect each request brings its own.
@@ -65,7 +76,7 @@ export interface RequestScope {
    *
    * @throws RpcError or McpError when the client cannot be asked, or its answers do not fit the questions.
    */
-  ask(context: Context, questions: Questions): Promise<Answers>;
+  ask(request: OpenRequest, questions: Questions): Promise<Answers>;
   /** Whether {@link RequestScope.interruption} has something to say. */
   readonly isInterrupted: boolean;
   /**
@@ -73,9 +84,9 @@ export interface RequestScope {
    *
    * @throws RpcError when the client's answers did not fit.
    */
-  interruption(context: Context): JsonObject | undefined;
+  interruption(request: OpenRequest): JsonObject | undefined;
   /** Completes what a handler returned with what this dialect puts into every result. */
-  complete(context: Context, result: object): JsonObject;
+  complete(request: OpenRequest, result: object): JsonObject;
 }
 
 /**

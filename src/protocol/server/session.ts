@@ -27,7 +27,7 @@ import type { InputRequest } from '../types/input.ts';
 import { type ChangedList, type ChangeListener, ChangeOutbox, LIST_CHANGED } from './changes.ts';
 import { Context } from './context.ts';
 import type { ServerCore } from './core.ts';
-import type { Carrier, ClientDescription, RequestScope, ServerDialect } from './dialect.ts';
+import type { Carrier, ClientDescription, OpenRequest, RequestScope, ServerDialect } from './dialect.ts';
 import { invalidParams, type MethodHandler, methodNotFound, requireString } from './feature.ts';
 import { type Answers, findFault, missingCapabilities, type Questions, shapeQuestion } from './input.ts';
 import { shapeCapabilities, shapeImplementation } from './shape.ts';
@@ -134,7 +134,7 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
     if (this.#watched.has(uri)) this.#outbox.push(URI_KEY + uri);
   }
 
-  async ask(context: Context, questions: Questions): Promise<Answers> {
+  async ask(context: OpenRequest, questions: Questions): Promise<Answers> {
     const missing = missingCapabilities(questions, this.#client.capabilities);
     if (missing) {
       throw new McpError(
@@ -150,7 +150,7 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
 
   interruption(): undefined {}
 
-  complete(_context: Context, result: object): JsonObject {
+  complete(_context: OpenRequest, result: object): JsonObject {
     // Sound: results are plain objects of JSON values.
     return result as JsonObject;
   }
@@ -243,7 +243,7 @@ function describeClient({ capabilities, clientInfo }: JsonObject): ClientDescrip
 }
 
 async function askAll(
-  context: Context,
+  context: OpenRequest,
   questions: readonly NamedQuestion[],
   timeoutMs: number,
 ): Promise<Answers> {
@@ -262,7 +262,11 @@ async function askAll(
   }
 }
 
-async function askOne(context: Context, question: InputRequest, options: CallOptions): Promise<JsonObject> {
+async function askOne(
+  context: OpenRequest,
+  question: InputRequest,
+  options: CallOptions,
+): Promise<JsonObject> {
   const { carrier, requestId } = context;
   if (!carrier.call)
     throw new McpError(

@@ -31,7 +31,7 @@ import {
 import type { InputRequest } from '../types/input.ts';
 import { Context } from './context.ts';
 import type { ServerCore } from './core.ts';
-import type { Carrier, ClientDescription, RequestScope, ServerDialect } from './dialect.ts';
+import type { Carrier, ClientDescription, OpenRequest, RequestScope, ServerDialect } from './dialect.ts';
 import { invalidParams, type MethodHandler, methodNotFound } from './feature.ts';
 import { type Answers, findFault, missingCapabilities, type Questions, shapeQuestion } from './input.ts';
 import type { RoundState } from './request-state.ts';
@@ -170,7 +170,7 @@ class StatelessRequest implements RequestScope {
     return this.#open !== undefined || this.#fault !== undefined;
   }
 
-  async ask(context: Context, questions: Questions): Promise<Answers> {
+  async ask(context: OpenRequest, questions: Questions): Promise<Answers> {
     const missing = missingCapabilities(questions, this.client.capabilities);
     if (missing) {
       throw new RpcError(
@@ -195,7 +195,7 @@ class StatelessRequest implements RequestScope {
     return Object.fromEntries(answers) as Answers;
   }
 
-  interruption(context: Context): JsonObject | undefined {
+  interruption(context: OpenRequest): JsonObject | undefined {
     if (this.#fault) throw this.#fault;
     if (!this.#open) return undefined;
     const result: JsonObject = {
@@ -212,7 +212,7 @@ class StatelessRequest implements RequestScope {
     return result;
   }
 
-  complete(context: Context, result: object): JsonObject {
+  complete(context: OpenRequest, result: object): JsonObject {
     // Sound: results are plain objects of JSON values.
     const given = result as JsonObject;
     const { core, resultMeta } = this.#dialect;
