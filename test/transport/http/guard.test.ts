@@ -29,7 +29,7 @@ interface Given {
 
 function request(given: Given = {}): GuardedRequest {
   const { method = 'POST', url = '/mcp', loopback = true, headerCount = 3, headers = {} } = given;
-  return { method, url, path: url, loopback, headerCount, header: (name) => headers[name] };
+  return { method, url, path: url, loopback, headerCount, headers, header: (name) => headers[name] };
 }
 
 function rules(options: HttpServerOptions = {}) {
