@@ -19,6 +19,7 @@ import type { JsonRpcErrorObject } from './message.ts';
  * | `CONNECT_FAILED` | no dialect could be agreed with the server |
  * | `UNSUPPORTED_VERSION` | the server speaks no revision that this client speaks |
  * | `INVALID_RESULT` | a result of an unknown type or shape |
+ * | `INVALID_SCHEMA` | a JSON Schema that cannot be used |
  * | `PAGINATION` | a list that does not end, or repeats a cursor |
  * | `ROUNDS_EXCEEDED` | the server asked for input more often than `maxRounds` |
  * | `INPUT_REQUIRED` | the server asked for input that the client has no handler for |
@@ -46,6 +47,7 @@ export type ErrorCode =
   | 'CONNECT_FAILED'
   | 'UNSUPPORTED_VERSION'
   | 'INVALID_RESULT'
+  | 'INVALID_SCHEMA'
   | 'PAGINATION'
   | 'ROUNDS_EXCEEDED'
   | 'INPUT_REQUIRED'
