@@ -26,6 +26,24 @@ export {
   UNSUPPORTED_PROTOCOL_VERSION,
 } from './errors.ts';
 export {
+  type CompiledSchema,
+  compileSchema,
+  type InspectOptions,
+  inspectSchema,
+  MAX_CACHED_SCHEMAS,
+  MAX_SCHEMA_BRANCHES,
+  MAX_SCHEMA_CHARS,
+  MAX_SCHEMA_DEPTH,
+  MAX_SCHEMA_VALUES,
+  MAX_SUBSCHEMAS,
+  MAX_VALIDATION_STEPS,
+  SCHEMA_DIALECTS,
+  type SchemaDialect,
+  type SchemaFault,
+  schemaFingerprint,
+  type Violation,
+} from './json-schema.ts';
+export {
   META_CLIENT_CAPABILITIES,
   META_CLIENT_INFO,
   META_LOG_LEVEL,

@@ -1,0 +1,22 @@
+import { createRequire } from 'node:module';
+
+/**
+ * A short name for the content of a JSON value: equal for values that differ only in the order of their members. The
+ * SHA-256 of the value's canonical text, in base64url.
+ *
+ * @throws RangeError when the value is nested too deeply, TypeError when it holds a cycle.
+ */
+export function schemaFingerprint(value: unknown): string {
+  // Not imported at the top: who only imports the package shall not wait for it.
+  const { createHash } = process.getBuiltinModule('node:crypto');
+  return createHash('sha256').update(stableText(value)).digest('base64url');
+}
+
+/** The canonical text of a JSON value: members sorted by name. */
+export function stableText(value: unknown): string {
+  stringify ??= createRequire(import.meta.url)('fast-json-stable-stringify') as (value: unknown) => string; // Its API.
+  // `undefined` has no text.
+  return stringify(value) ?? '';
+}
+
+let stringify: ((value: unknown) => string | undefined) | undefined;
