@@ -214,6 +214,7 @@ export class ProcessTransport implements Transport {
   #stop(server: ServerProcess): Promise<void> {
     this.#stopping ??= server
       .stop(() => void this.#stream?.close(), this.#graceMs)
+      .then(() => resolvesWithin(this.#stderrEnded, STDERR_DRAIN_MS))
       .then(() => {
         // What still runs, out of reach, may hold the other ends of these.
         for (const stream of [server.stdin, server.stdout, server.stderr]) stream?.destroy();

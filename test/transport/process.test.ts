@@ -377,7 +377,9 @@ describe('an end that was not asked for', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it('is told although a descendant out of reach holds stdout and stderr open', async () => {
+  it('is told although a descendant out of reach holds stdout and stderr open; ours are closed', async () => {
+    const pipes = () => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length;
+    const before = pipes();
     const { transport, sink, stderrNumber } = await start(run('child-holds-the-pipe'));
     transport.send(call());
     const child = await stderrNumber('child');
@@ -385,6 +387,18 @@ describe('an end that was not asked for', () => {
     expect(await sink.closed()).toMatchObject({ code: 'PROCESS_EXITED', exitCode: 0 });
     await transport.close();
     expect(isRunning(child)).toBe(true);
+    // A handle is closed in a later turn of the event loop.
+    while (pipes() > before) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('is told although a descendant in the group is deaf to SIGTERM, and before that is killed', async () => {
+    const script = `trap '' TERM; sleep 300 & echo "child $!" >&2; exit 5`;
+    const { transport, sink, stderrNumber } = await start({ command: 'sh', args: ['-c', script] });
+    const child = await stderrNumber('child');
+    expect(await sink.closed()).toMatchObject({ exitCode: 5, stderrTail: `child ${child}\n` });
+    expect(isRunning(child)).toBe(true);
+    await transport.close();
+    expect(isRunning(child)).toBe(false);
   });
 
   it('takes the group along', async () => {

@@ -63,11 +63,12 @@ describe('sending', () => {
     const output = new HeldOutput();
     const { transport } = await startOn(new PassThrough(), output);
     await tick();
-    transport.send(note('one'));
-    transport.send(note('two'));
-    await Promise.resolve();
-    await Promise.resolve();
-    transport.send(note('three'));
+    setImmediate(() => {
+      transport.send(note('one'));
+      transport.send(note('two'));
+      void Promise.resolve().then(() => transport.send(note('three')));
+    });
+    await tick();
     await tick();
     expect(output.writes).toEqual([line('one') + line('two') + line('three')]);
   });
@@ -309,6 +310,18 @@ describe('closing', () => {
     expect(output.text).toBe(line('unread'));
     await transport.close();
     expect(input.destroyed).toBe(true);
+  });
+
+  it('reads on and throws away while it closes, so that the other end is not blocked in a write', async () => {
+    const input = new PassThrough();
+    const output = new HeldOutput();
+    const transport = new StreamTransport(input, output);
+    input.write('x'.repeat(2 ** 20));
+    output.write('x');
+    const closed = transport.close();
+    await once(input, 'drain');
+    output.open();
+    await closed;
   });
 
   it('cuts an output that takes nothing for three seconds', async () => {
