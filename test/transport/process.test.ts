@@ -139,7 +139,7 @@ describe('starting', () => {
     await closed.close();
     await expect(closed.start(new RecordingSink())).rejects.toMatchObject({ code: 'CLOSED' });
 
-    const hasty = new ProcessTransport(run('ignores-end-of-input'), { graceMs: 300 });
+    const hasty = new ProcessTransport(run('ignores-end-of-input'), { graceMs: 1500 });
     const sink = new RecordingSink();
     const starting = hasty.start(sink).catch((error) => error);
     await hasty.close();
@@ -227,7 +227,7 @@ describe('messages', () => {
   });
 
   it('wait for a server that does not read, which the sender is told, and end with it', async () => {
-    const { transport, sink, pid } = await start(run('never-reads-stdin'), { graceMs: 300 });
+    const { transport, sink, pid } = await start(run('never-reads-stdin'), { graceMs: 1500 });
     const sent = Array.from({ length: 64 }, () => transport.send(call({ text: 'x'.repeat(2 ** 16) })));
     const waiting = sent.at(-1);
     expect(waiting).toBeInstanceOf(Promise);
@@ -238,7 +238,10 @@ describe('messages', () => {
   });
 
   it('to a server that asks without reading are refused at the bound', async () => {
-    const { transport, sink } = await start(run('floods-pings'), { maxBufferedBytes: 100_000, graceMs: 300 });
+    const { transport, sink } = await start(run('floods-pings'), {
+      maxBufferedBytes: 100_000,
+      graceMs: 1500,
+    });
     let refused: unknown;
     for (let id = 0; !refused; id += 1) {
       await sink.messageNumber(id + 1);
@@ -348,7 +351,7 @@ describe('an end that was not asked for', () => {
   });
 
   it('may be a closed stdout; the process that runs on is ended', async () => {
-    const { transport, sink, pid } = await start(run('closes-stdout'), { graceMs: 600 });
+    const { transport, sink, pid } = await start(run('closes-stdout'), { graceMs: 1500 });
     transport.send(call());
     expect(await sink.closed()).toMatchObject({
       code: 'PROCESS_EXITED',
@@ -360,7 +363,7 @@ describe('an end that was not asked for', () => {
   });
 
   it('may be a closed stdin, which shows when the next message is sent', async () => {
-    const { transport, sink, pid } = await start(run('closes-stdin'), { graceMs: 3000 });
+    const { transport, sink, pid } = await start(run('closes-stdin'), { graceMs: 15000 });
     transport.send(call());
     await sink.messageNumber(1);
     for (let id = 2; sink.closes.length === 0; id += 1) {
@@ -440,8 +443,8 @@ describe('closing', () => {
   });
 
   it('sends SIGTERM to a server that ignores the end of its input, and SIGKILL to one that ignores that too', async () => {
-    const mild = await start(run('ignores-end-of-input'), { graceMs: 600 });
-    const hard = await start(run('ignores-sigterm'), { graceMs: 600 });
+    const mild = await start(run('ignores-end-of-input'), { graceMs: 1500 });
+    const hard = await start(run('ignores-sigterm'), { graceMs: 1500 });
     for (const { transport, sink, pid } of [mild, hard]) {
       transport.send(ping);
       await sink.messageNumber(1);
@@ -471,7 +474,7 @@ describe('closing', () => {
   it('ends a server behind a launcher that does not pass the end on', async () => {
     const script = 'exec 3<&0; "$0" "$1" <&3 & echo "server $!" >&2; wait';
     const spec = { command: 'sh', args: ['-c', script, process.execPath, peer('ignores-sigterm')] };
-    const { transport, sink, pid, stderrNumber } = await start(spec, { graceMs: 900 });
+    const { transport, sink, pid, stderrNumber } = await start(spec, { graceMs: 1500 });
     const server = await stderrNumber('server');
     transport.send(ping);
     await sink.messageNumber(1);
