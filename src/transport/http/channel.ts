@@ -17,7 +17,7 @@ export interface HttpChannel extends HttpRequest {
   /** Sends a whole answer. `text` is JSON. */
   send(status: number, text: string | undefined, headers: HttpHeaders | undefined): void;
   /** Sends the head of a stream at once. */
-  open(headers: HttpHeaders, owner: EventSinkOwner, stallMs: number): EventSink;
+  open(headers: HttpHeaders, owner: EventSinkOwner): EventSink;
   /** Calls `onGone` when the client goes away, at once if it has. Returns what ends the watch. */
   watch(onGone: () => void): () => void;
 }
@@ -118,7 +118,7 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
     });
     if (this.#state === 'gone') return stream;
     this.#assertOpen();
-    stream.open(this.channel.open({ ...SSE_HEADERS, ...headers }, stream, settings.stallMs));
+    stream.open(this.channel.open({ ...SSE_HEADERS, ...headers }, stream));
     this.#state = 'streaming';
     this.#stream = stream;
     settings.streaming.add(this);

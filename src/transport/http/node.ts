@@ -39,7 +39,7 @@ export function createNodeListener(
   awaitsContinue = false,
 ): NodeListener {
   return (request, response) => {
-    const channel = new NodeChannel(request, response, awaitsContinue);
+    const channel = new NodeChannel(request, response, settings.stallMs, awaitsContinue);
     void serve(new ChannelExchange(channel, settings, request.auth), handler, settings);
   };
 }
@@ -48,8 +48,6 @@ export function createNodeListener(
 const DRAIN_BYTES = 256 * 1024;
 /** Behind an early answer to a larger body the connection stays open this long, for the client to read the answer. */
 export const LINGER_MS = 1000;
-/** How long a client may take nothing of an answer before the connection is broken. */
-const STALL_MS = 60_000;
 
 const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
 const NO_BYTES = new Uint8Array();
@@ -60,12 +58,14 @@ const EMPTY = { 'content-length': 0 };
 class NodeChannel implements HttpChannel {
   readonly #request: NodeRequest;
   readonly #response: ServerResponse;
+  readonly #stallMs: number;
   #awaitsContinue: boolean;
   #hasRepeats: boolean | undefined;
 
-  constructor(request: NodeRequest, response: ServerResponse, awaitsContinue: boolean) {
+  constructor(request: NodeRequest, response: ServerResponse, stallMs: number, awaitsContinue: boolean) {
     this.#request = request;
     this.#response = response;
+    this.#stallMs = stallMs;
     this.#awaitsContinue = awaitsContinue;
   }
 
@@ -144,15 +144,15 @@ class NodeChannel implements HttpChannel {
     }
     response.writeHead(status, head);
     response.end(text);
-    if (response.writableLength > 0) this.#watchStall(STALL_MS, () => response.destroy());
+    if (response.writableLength > 0) this.#watchStall(() => response.destroy());
   }
 
-  open(headers: HttpHeaders, owner: EventSinkOwner, stallMs: number): EventSink {
+  open(headers: HttpHeaders, owner: EventSinkOwner): EventSink {
     const response = this.#response;
     response.writeHead(200, headers);
     response.flushHeaders();
     response.on('drain', () => owner.drained());
-    if (stallMs !== Number.POSITIVE_INFINITY) this.#watchStall(stallMs, () => owner.stalled());
+    this.#watchStall(() => owner.stalled());
     // A body that nobody reads would keep the end of the connection from being seen.
     if (!this.#request.complete) this.#request.resume();
     return new NodeSink(response);
@@ -170,9 +170,10 @@ class NodeChannel implements HttpChannel {
   }
 
   /** The socket tells a slow reader, whose bytes make headway, from one that takes nothing. */
-  #watchStall(stallMs: number, onStall: () => void): void {
+  #watchStall(onStall: () => void): void {
+    if (this.#stallMs === Number.POSITIVE_INFINITY) return;
     const response = this.#response;
-    response.setTimeout(stallMs, onStall);
+    response.setTimeout(this.#stallMs, onStall);
     // Before Node sets the time for the idle connection: the next answer on it has all the time it wants.
     response.prependOnceListener('finish', () => response.setTimeout(0));
   }

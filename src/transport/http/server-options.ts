@@ -32,8 +32,8 @@ export interface HttpServerOptions {
   /** Lets in only requests with a good bearer token. Default: all. */
   auth?: BearerOptions;
   /**
-   * How often a stream sends a comment, in milliseconds; `Infinity` means never. A reader that takes nothing for four
-   * times as long is cut off, where the connection can tell. Default 15000.
+   * How often a stream sends a comment, in milliseconds; `Infinity` means never. A client that takes nothing of any
+   * answer for four times as long is cut off, where the connection can tell. Default 15000.
    */
   keepAliveMs?: number;
   /**
@@ -41,7 +41,7 @@ export interface HttpServerOptions {
    * of any size passes. Default 16777216 (16 MiB).
    */
   maxBufferedBytes?: number;
-  /** Hears of handlers that failed and readers that were cut off. Never throws. Default: nobody does. */
+  /** Hears of handlers that failed and of streams that were cut off. Never throws. Default: nobody does. */
   onError?: (error: McpError) => void;
 }
 

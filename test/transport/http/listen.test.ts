@@ -84,6 +84,11 @@ describe('limits on requests', () => {
     await client.closed;
   });
 
+  it('bound the time of a client that says nothing at all', async () => {
+    await start({ headersTimeoutMs: 20 });
+    await new RawClient(server.port).closed;
+  });
+
   it('bound the time for the body', async () => {
     await start({ requestTimeoutMs: 20 });
     const client = new RawClient(server.port).write(post('{', { 'content-length': '10' }));

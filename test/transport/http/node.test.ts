@@ -64,6 +64,42 @@ describe('a listener for node:http', () => {
   });
 });
 
+describe('the time for an answer', () => {
+  it('ends when the client takes nothing of it for four keep-alive periods', async () => {
+    const listener = toNodeListener((exchange) => exchange.reply(200, { text: 'x'.repeat(20_000_000) }), {
+      keepAliveMs: 20,
+    });
+    let cutOff: () => void = () => {};
+    const closed = new Promise<void>((resolve) => {
+      cutOff = resolve;
+    });
+    const port = await serve((request, response) => {
+      response.on('close', cutOff);
+      listener(request, response);
+    });
+    const client = new RawClient(port).write(post('{}'));
+    client.socket.pause();
+    await closed;
+    client.socket.resume();
+    await client.closed;
+    expect(client.text.length).toBeLessThan(20_000_000);
+  });
+
+  it('starts anew with the next request on the connection', async () => {
+    const listener = toNodeListener(
+      (exchange) => {
+        if (exchange.url === '/stream') exchange.stream().end();
+        else setTimeout(() => exchange.reply(200, { late: true }), 100);
+      },
+      { keepAliveMs: 5 },
+    );
+    const port = await serve(listener);
+    const client = new RawClient(port).write(post('{}', {}, '/stream') + post('{}', {}, '/slow'));
+    await client.until('{"late":true}');
+    client.destroy();
+  });
+});
+
 describe('under express', () => {
   async function mount(...handlers: express.RequestHandler[]): Promise<number> {
     const app = express();
