@@ -149,6 +149,7 @@ class NodeChannel implements HttpChannel {
 
   open(headers: HttpHeaders, owner: EventSinkOwner): EventSink {
     const response = this.#response;
+    joinWrites(response.socket);
     response.writeHead(200, headers);
     response.flushHeaders();
     response.on('drain', () => owner.drained());
@@ -208,6 +209,13 @@ class NodeChannel implements HttpChannel {
     request.once('close', end);
     request.resume();
   }
+}
+
+/** Lets what is written in this turn leave in one system call: the head of a stream and its first events. */
+function joinWrites(socket: Socket | null): void {
+  if (!socket || socket.writableCorked > 0) return;
+  socket.cork();
+  process.nextTick(() => socket.uncork());
 }
 
 class NodeSink implements EventSink {
