@@ -5,6 +5,7 @@ import { parseCommandLine } from './cli/command-line.ts';
 import { Output } from './cli/output.ts';
 import { run } from './cli/run.ts';
 import { EXIT, USAGE, UsageError } from './cli/usage.ts';
+import { McpError } from './jsonrpc/index.ts';
 
 const output = new Output(process.stdout, process.stderr);
 
@@ -25,9 +26,13 @@ async function main(argv: readonly string[]): Promise<number> {
         return await interruptible((signal) => run(command, { output, version: readVersion(), signal }));
     }
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    output.note(`mcpwire: ${error.message}\nTry mcpwire --help`);
-    return EXIT.usage;
+    if (error instanceof UsageError) {
+      output.note(`mcpwire: ${error.message}\nTry mcpwire --help`);
+      return EXIT.usage;
+    }
+    if (!(error instanceof McpError)) throw error;
+    output.note(`mcpwire: ${error.message} (${error.code})`);
+    return EXIT.request;
   }
 }
 

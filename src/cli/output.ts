@@ -1,21 +1,24 @@
 import type { Writable } from 'node:stream';
+import { McpError } from '../jsonrpc/index.ts';
+
+/** A stream that may be a terminal. */
+export type Terminal = Writable & { isTTY?: boolean; columns?: number };
 
 /**
  * Writes to the standard streams of this process. What was written has left it when `write` resolves, so none of it is
  * cut by the end of the process. A reader that went away, as `head` does, is no error: the rest is dropped.
+ *
+ * `print` and `printJson` reject with an McpError when the output cannot be written.
  */
 export class Output {
-  readonly #out: Writable & { isTTY?: boolean; columns?: number };
+  readonly #out: Terminal;
   readonly #err: Writable;
 
-  constructor(out: Output['terminal'], err: Writable) {
+  constructor(out: Terminal, err: Writable) {
     this.#out = out;
     this.#err = err;
-    for (const stream of [out, err]) stream.on('error', ignoreClosedPipe);
-  }
-
-  get terminal(): Writable & { isTTY?: boolean; columns?: number } {
-    return this.#out;
+    // Whoever writes is told; that a stream has broken is no news beside that.
+    for (const stream of [out, err]) stream.on('error', () => {});
   }
 
   /** How many characters fit in a line; Infinity where nobody looks. */
@@ -35,19 +38,29 @@ export class Output {
 
   /** A line about what is going on, for people. */
   note(text: string): void {
-    void write(this.#err, `${withoutControls(text)}\n`);
+    // There is nobody left to tell when that fails.
+    write(this.#err, `${withoutControls(text)}\n`).catch(() => {});
   }
 }
 
 function write(stream: Writable, text: string): Promise<void> {
-  return new Promise((resolve) => {
-    if (stream.destroyed || !stream.writable) resolve();
-    else stream.write(text, () => resolve());
+  return new Promise((resolve, reject) => {
+    if (stream.destroyed || !stream.writable) {
+      resolve();
+      return;
+    }
+    stream.write(text, (error) => {
+      if (!error || isClosedPipe(error)) resolve();
+      else
+        reject(
+          new McpError('TRANSPORT_FAILED', `Cannot write the output: ${error.message}`, { cause: error }),
+        );
+    });
   });
 }
 
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+function isClosedPipe(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED';
 }
 
 /** Replaces control characters by their pictures; newlines and tabs stay. */

@@ -32,7 +32,7 @@ Exit status:
   1    the tool ran and reported an error
   2    the command line makes no sense
   3    the server could not be started, or spoke no dialect that is known here
-  4    the server refused a request, did not answer in time, or was lost
+  4    the server refused a request, did not answer in time, or was lost; or the output could not be written
   130  interrupted; 143 terminated
 `;
 

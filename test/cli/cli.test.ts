@@ -1,6 +1,7 @@
+import assert from 'node:assert';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -114,6 +115,20 @@ describe('mcpwire tools', () => {
     child.stdout.once('data', () => child.stdout.destroy());
     const [err, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     expect({ err, status }).toEqual({ err: '', status: 0 });
+  });
+});
+
+describe.skipIf(process.platform !== 'linux')('an output that cannot be written', () => {
+  it('is an error and exits with 4', async () => {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [CLI, 'tools', '--', ...SERVER], {
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    assert(child.stderr);
+    const [err, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(status).toBe(4);
+    expect(err).toMatch(/^mcpwire: Cannot write the output: .*ENOSPC.* \(TRANSPORT_FAILED\)\n$/);
   });
 });
 
