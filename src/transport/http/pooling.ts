@@ -6,12 +6,14 @@ const SMALL_REPLY_BYTES = 16 * 1024;
 /** Delayed acknowledgements are sent after 40 ms on Linux and up to 200 ms elsewhere; the network adds its own. */
 const SHORTEST_STALL_MS = 30;
 const LONGEST_STALL_MS = 250;
-/** How many stalls more than smooth replies change the way, at first. */
-const FIRST_PATIENCE = 3;
+/** What a stall weighs against a smooth reply: only some of the replies on one connection stall, often every other. */
+const STALL_WEIGHT = 3;
+/** How far stalls must outweigh smooth replies to change the way, at first. */
+const FIRST_PATIENCE = 9;
 /** How much more evidence is wanted after fresh connections did not help. */
 const PATIENCE_GROWTH = 10;
-/** Replies that may still come over older connections after the change to fresh ones. */
-const GRACE = 32;
+/** What is forgiven behind the change to fresh connections: the next replies may still come over older ones. */
+const GRACE = 100;
 
 /**
  * Decides whether connections to one origin are used again. A server that writes a small reply in several pieces with
@@ -23,7 +25,7 @@ const GRACE = 32;
 export class Pooling {
   readonly #isAuto: boolean;
   #fresh: boolean;
-  // Stalls minus smooth replies since the last change.
+  // Stalls against smooth replies since the last change.
   #balance = 0;
   #patience = FIRST_PATIENCE;
 
@@ -41,7 +43,7 @@ export class Pooling {
   note(elapsedMs: number, bytes: number): void {
     if (!this.#isAuto || bytes > SMALL_REPLY_BYTES) return;
     const stalled = elapsedMs >= SHORTEST_STALL_MS && elapsedMs <= LONGEST_STALL_MS;
-    this.#balance = Math.max(this.#balance + (stalled ? 1 : -1), this.#fresh ? -GRACE : 0);
+    this.#balance = Math.max(this.#balance + (stalled ? STALL_WEIGHT : -1), this.#fresh ? -GRACE : 0);
     if (this.#balance < (this.#fresh ? FIRST_PATIENCE : this.#patience)) return;
     // It stalls on fresh connections as well: they are not the cure, and the next suspicion needs more evidence.
     if (this.#fresh) this.#patience *= PATIENCE_GROWTH;
