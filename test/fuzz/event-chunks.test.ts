@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { SseDecoder } from '../../src/jsonrpc/index.ts';
 import { cut, cuts, messageText } from './arbitraries.ts';
+import { readEvents } from './events.ts';
 import { fuzz } from './property.ts';
 
 const field = fc.constantFrom('data:', 'data: ', 'event:', 'id: ', 'retry:', ':', 'data', '');
@@ -31,18 +31,3 @@ fuzz({
     expect(readEvents(cut(bytes, [1]), maxEventBytes)).toStrictEqual(whole);
   },
 });
-
-function readEvents(chunks: readonly Buffer[], maxEventBytes: number): unknown[] {
-  const heard: unknown[] = [];
-  const decoder = new SseDecoder(
-    {
-      event: (event) => heard.push(event),
-      comment: () => heard.push('comment'),
-      error: (error) => heard.push(error.code),
-    },
-    { maxEventBytes },
-  );
-  for (const chunk of chunks) decoder.push(chunk);
-  decoder.end();
-  return [...heard, decoder.lastEventId, decoder.retryMs];
-}
