@@ -202,9 +202,9 @@ export class MessageStream implements ReplyReader, SseSink {
   }
 }
 
-/** Whether the same request may find another answer later. */
+/** Whether the same request may find another answer later: 409 comes from a server that missed the old stream's end. */
 function isPassing(status: number): boolean {
-  return status >= 500 || status === 408 || status === 429;
+  return status >= 500 || status === 408 || status === 409 || status === 429;
 }
 
 function preview(text: string): string {

@@ -648,6 +648,28 @@ describe('a request whose stream breaks', () => {
     expect(get?.headers).toMatchObject({ 'last-event-id': 'p-1', 'mcp-protocol-version': '2025-11-25' });
   });
 
+  it.each([
+    ['status 503', (response: ServerResponse) => response.writeHead(503).end()],
+    ['status 409', (response: ServerResponse) => response.writeHead(409).end()],
+    ['a broken connection', (response: ServerResponse) => response.destroy()],
+  ])('is resumed later when the server answers %s for the moment', async (_, refuse) => {
+    const server = await ScriptedServer.start(
+      breaking((__, response) => {
+        if (server.received.length < 4) refuse(response);
+        else startEvents(response).end(event({ jsonrpc: '2.0', id: 1, result: {} }));
+      }),
+    );
+    const { transport } = await connected(server.url);
+    transport.resumable = true;
+    await transport.send(request(1));
+    expect(server.received.map(({ headers }) => headers['last-event-id'])).toEqual([
+      undefined,
+      'p-1',
+      'p-1',
+      'p-1',
+    ]);
+  });
+
   it('is resumed once more each time the server closes the connection behind new events', async () => {
     const server = await ScriptedServer.start(
       breaking((_, response) => {
