@@ -198,11 +198,11 @@ export async function renegotiate(
 ): Promise<void> {
   const versions = supportedVersions(refusal);
   const shared = sharedStatelessRevision(versions);
-  if (shared && shared !== connection.dialect.revision) {
+  if (shared) {
     connection.use(statelessDialect(options, shared, connection.dialect.server));
     return;
   }
-  if (shared || options.dialect === 'stateless' || !versions.some(isSessionRevision)) {
+  if (options.dialect === 'stateless' || !versions.some(isSessionRevision)) {
     throw unsupported(connection, versions);
   }
   await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
@@ -216,7 +216,7 @@ async function open(transport: Transport, options: NegotiationOptions): Promise<
 
 async function probeServer(connection: Connection, options: NegotiationOptions): Promise<Probe> {
   let revision: StatelessRevision = STATELESS_REVISIONS[0];
-  // Twice at most: a server that refuses one revision may offer another.
+  // Twice at most: a server that refuses one revision may offer another, or the same one after all.
   for (let round = 0; ; round++) {
     const asked = statelessDialect(options, revision);
     let discovery: Discovery | undefined;
@@ -229,7 +229,7 @@ async function probeServer(connection: Connection, options: NegotiationOptions):
       if (error.rpcCode !== UNSUPPORTED_PROTOCOL_VERSION) return { found: 'stateless', dialect: asked };
       const versions = supportedVersions(error);
       const shared = sharedStatelessRevision(versions);
-      if (shared && shared !== revision && round === 0) {
+      if (shared && round === 0) {
         revision = shared;
         continue;
       }

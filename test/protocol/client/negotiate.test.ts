@@ -450,11 +450,11 @@ describe('a revision that is refused on an ordinary request', () => {
     await expect(client.callTool('t')).rejects.toMatchObject({ code: 'UNSUPPORTED_VERSION' });
   });
 
-  it('is an error when the server lists the very revision it refuses', async () => {
+  it('is asked for once more when the server lists the very revision it refuses, and then is an error', async () => {
     const server = new WireServer({ ...STATELESS, ...refuse(['2026-07-28']) });
     const client = await connect(server);
-    await expect(client.callTool('t')).rejects.toMatchObject({ code: 'UNSUPPORTED_VERSION' });
-    expect(server.methods).toEqual(['server/discover', 'tools/call']);
+    await expect(client.callTool('t')).rejects.toMatchObject({ rpcCode: -32022 });
+    expect(server.methods).toEqual(['server/discover', 'tools/call', 'tools/call']);
   });
 
   it('opens no session where the dialect "stateless" was asked for', async () => {
