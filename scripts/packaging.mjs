@@ -103,9 +103,9 @@ function checkExports(installed) {
   const targets = Object.values(subpaths).flatMap((target) =>
     typeof target === 'string' ? target : Object.values(target),
   );
-  const missing = targets.filter((target) => !existsSync(join(installed, target)));
-  if (missing.length > 0)
-    throw new Error(`package.json exports files that do not ship: ${missing.join(', ')}`);
+  const named = [...targets, ...Object.values(bin)];
+  const missing = named.filter((target) => !existsSync(join(installed, target)));
+  if (missing.length > 0) throw new Error(`package.json names files that do not ship: ${missing.join(', ')}`);
 }
 
 /** The names that ESM and `require` get must be the same, and the same objects. */
