@@ -1,6 +1,5 @@
 // The honest part of every peer: a minimal server of the session dialect with one tool, `echo`. It refuses
 // `server/discover` as such servers do. A peer passes the methods it answers in its own way, and how it writes.
-import { createInterface } from 'node:readline';
 
 export const text = (value) => ({ content: [{ type: 'text', text: value }] });
 
@@ -21,7 +20,7 @@ const HONEST = {
 export function serve(methods = {}, write = (line) => process.stdout.write(line)) {
   const handlers = { ...HONEST, ...methods };
   const send = (message) => write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-  createInterface({ input: process.stdin }).on('line', async (line) => {
+  onLine(process.stdin, async (line) => {
     const request = JSON.parse(line);
     if (request.id === undefined || request.method === undefined) return;
     const { id, method } = request;
@@ -32,6 +31,16 @@ export function serve(methods = {}, write = (line) => process.stdout.write(line)
     }
     const result = await handler(request);
     if (result) await send({ id, result });
+  });
+}
+
+/** Lines end at a newline and nowhere else: `readline` cuts at U+2028 as well, from Node 24 on. */
+function onLine(input, handle) {
+  let rest = '';
+  input.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    for (const line of lines) handle(line);
   });
 }
 
