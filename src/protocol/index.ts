@@ -100,6 +100,14 @@ export { McpServer } from './server/server.ts';
 export { serveSocket } from './server/socket.ts';
 export { type ServeStdioOptions, type StdioServer, serveStdio } from './server/stdio.ts';
 export type { ToolHandler, ToolSource } from './server/tools.ts';
+export type { UriVariables } from './server/uri-matcher.ts';
+export type { UriValues } from './server/uri-parts.ts';
+export {
+  MAX_TEMPLATE_CHARS,
+  MAX_URI_CHARS,
+  parseUriTemplate,
+  type UriTemplate,
+} from './server/uri-template.ts';
 export type * from './types/content.ts';
 export type * from './types/features.ts';
 export {
