@@ -48,10 +48,12 @@ export async function serveHttp(server: McpServer, options: ServeHttpOptions = {
   return {
     url: listening.url,
     port: listening.port,
-    close: () => {
+    close: async () => {
       endpoint.close();
       stateless.subscriptions.end();
-      return listening.close();
+      // The last word of each subscription is said in the same turn; then its stream may end.
+      await new Promise(setImmediate);
+      await listening.close();
     },
   };
 }
