@@ -27,6 +27,7 @@ export class Connection implements DialectChannel {
   readonly #hooks: ConnectionHooks;
   // How many listeners each resource has; the server hears of the first and of the last.
   readonly #subscribed = new Map<string, number>();
+  #isLost = false;
   readonly #taps = new Set<ChannelTap>();
   #dialect: ClientDialect;
 
@@ -58,6 +59,11 @@ export class Connection implements DialectChannel {
       close: (reason) => connection.#onClose(reason),
     });
     return connection;
+  }
+
+  /** Whether the channel ended by itself. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   get name(): string {
@@ -162,9 +168,12 @@ export class Connection implements DialectChannel {
 
   #onClose(reason: McpError | undefined): void {
     const wasOpen = this.peer.closed === undefined;
-    this.peer.close(reason);
-    if (wasOpen)
-      this.#hooks.closed(this, reason ?? new McpError('CLOSED', `"${this.transport.name}" closed`));
+    const error = reason ?? new McpError('CLOSED', `"${this.transport.name}" closed`);
+    this.peer.close(error);
+    if (!wasOpen) return;
+    this.#isLost = true;
+    for (const tap of this.#taps) tap.closed(error);
+    this.#hooks.closed(this, error);
   }
 }
 

@@ -114,7 +114,7 @@ async function openByProbe(
     return await openSession(connection, options, attempts);
   } catch (error) {
     // A server may answer the probe and end on it all the same.
-    if (options.binding.canReopen && connection.peer.closed) return undefined;
+    if (options.binding.canReopen && connection.isLost) return undefined;
     throw error;
   }
 }

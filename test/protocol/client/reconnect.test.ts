@@ -110,6 +110,23 @@ describe('reconnect', () => {
     await client.close();
   });
 
+  it('subscribes again in the session dialect', async () => {
+    const server = new WireServer({
+      ...SESSION,
+      initialize: () => ({ protocolVersion: '2025-11-25', capabilities: { resources: { subscribe: true } } }),
+      'resources/subscribe': () => ({}),
+    });
+    const address = new Address(server);
+    const client = await address.connect();
+    const subscription = await client.listen({ resourceSubscriptions: ['file:///a'] });
+    await server.close();
+    await client.reconnect(FAST);
+    const event = { type: 'resourceUpdated', uri: 'file:///a' };
+    expect(await subscription[Symbol.asyncIterator]().next()).toMatchObject({ value: event });
+    expect(server.methods.filter((method) => method === 'resources/subscribe')).toHaveLength(2);
+    await client.close();
+  });
+
   it('is refused in process', async () => {
     const client = await McpClient.inProcess(new WireServer(STATELESS));
     await expect(client.reconnect()).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
