@@ -108,6 +108,18 @@ export {
   parseUriTemplate,
   type UriTemplate,
 } from './server/uri-template.ts';
+export {
+  type Checked,
+  checkValue,
+  type InferInput,
+  type InferOutput,
+  isStandardSchema,
+  type SchemaLike,
+  type StandardIssue,
+  type StandardResult,
+  type StandardSchema,
+  toJsonSchema,
+} from './standard-schema.ts';
 export type * from './types/content.ts';
 export type * from './types/features.ts';
 export {
