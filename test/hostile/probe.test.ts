@@ -8,6 +8,8 @@ describe('a server that is probed', () => {
     const { client, stderr } = await startPeer('silent-on-probe', [], { probeTimeoutMs: 300 });
     expect(client.dialect).toBe('session');
     expect(await client.listTools()).toHaveLength(1);
+    // Two pipes: the answer may be read before the line that was written ahead of it.
+    await client.close();
     expect(stderr).toEqual([
       'got server/discover',
       'got initialize',
