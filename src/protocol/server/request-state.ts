@@ -40,7 +40,7 @@ export interface StateBinding {
 
 /** Seals what travels through the client and opens what comes back. */
 export interface StateSeal {
-  /** @throws McpError `NOT_SUPPORTED` when the state is too large, or no JSON. */
+  /** @throws McpError `NOT_SUPPORTED` when the state is too large, TypeError when it is no JSON. */
   seal(round: RoundState, binding: StateBinding): string;
   /** @throws RpcError -32602 when it is not a state that this server sealed for this very request and caller. */
   open(sealed: unknown, binding: StateBinding): RoundState;
@@ -65,11 +65,12 @@ export function createStateSeal(options: RequestStateOptions): StateSeal {
       `requestState.keys must hold at least one key, of at least ${MIN_KEY_BYTES} bytes each`,
     );
   }
+  if (!(maxChars >= 1)) throw new TypeError(`requestState.maxChars must be at least 1, not ${maxChars}`);
   if (!(ttlMs >= 1)) throw new TypeError(`requestState.ttlMs must be at least 1, not ${ttlMs}`);
   return {
     seal({ state, answers }, binding) {
       const payload = Buffer.from(JSON.stringify([Date.now() + ttlMs, answers, state])).toString('base64url');
-      const sealed = `${payload}.${sign(signingKey, payload, binding, principal).toString('base64url')}`;
+      const sealed = `${payload}.${sign(signingKey, bind(payload, binding, principal)).toString('base64url')}`;
       if (sealed.length <= maxChars) return sealed;
       throw new McpError(
         'NOT_SUPPORTED',
@@ -80,7 +81,8 @@ export function createStateSeal(options: RequestStateOptions): StateSeal {
       if (typeof sealed !== 'string' || sealed.length > maxChars) throw refused('it is not one');
       const [payload = '', signature = '', ...rest] = sealed.split('.', 3);
       const given = Buffer.from(signature, 'base64url');
-      const isOurs = keys.some((key) => isSame(given, sign(key, payload, binding, principal)));
+      const bound = tryBind(payload, binding, principal);
+      const isOurs = bound !== undefined && keys.some((key) => isSame(given, sign(key, bound)));
       // Decoding skips what is no Base64, so that text beside the signature would go unseen.
       if (!isOurs || rest.length > 0 || given.toString('base64url') !== signature)
         throw refused('it was not made for this request');
@@ -89,20 +91,28 @@ export function createStateSeal(options: RequestStateOptions): StateSeal {
   };
 }
 
-function sign(
-  key: Buffer,
-  payload: string,
-  binding: StateBinding,
-  principal: (auth: unknown) => string,
-): Buffer {
+/** All that a signature vouches for, as text. */
+function bind(payload: string, binding: StateBinding, principal: (auth: unknown) => string): string {
   const { method, params, auth } = binding;
   const bound = Object.entries(params).filter(([name]) => !UNBOUND_PARAMS.includes(name));
   const digest = createHash('sha256')
     .update(stableStringify(Object.fromEntries(bound)))
     .digest('base64url');
-  return createHmac('sha256', key)
-    .update(JSON.stringify([payload, method, digest, principal(auth)]))
-    .digest();
+  return JSON.stringify([payload, method, digest, principal(auth)]);
+}
+
+/** Undefined for params that nest too deeply to be bound: no state was ever made for them. */
+function tryBind(...args: Parameters<typeof bind>): string | undefined {
+  try {
+    return bind(...args);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function sign(key: Buffer, bound: string): Buffer {
+  return createHmac('sha256', key).update(bound).digest();
 }
 
 function isSame(given: Buffer, expected: Buffer): boolean {

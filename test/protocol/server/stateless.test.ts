@@ -214,7 +214,7 @@ describe('cache hints', () => {
     expect(await hints('resources/read', { uri: 'test:plain' })).toEqual([5, 'private']);
     expect(await hints('resources/read', { uri: 'test:own' })).toEqual([7, 'private']);
     expect(await hints('resources/read', { uri: 'test:result' })).toEqual([9, 'public']);
-expect(await client.result('tools/call', { name: 'a' })).not.toHaveProperty('ttlMs');
+    expect(await client.result('tools/call', { name: 'a' })).not.toHaveProperty('ttlMs');
   });
 
   it('go to no client of the session dialect', async () => {

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { type JsonObject, McpError } from '../../../src/jsonrpc/index.ts';
+import { McpServer } from '../../../src/protocol/index.ts';
+import { createLinkedPair, type Transport } from '../../../src/transport/index.ts';
+import { statelessMeta, WireClient } from './wire-client.ts';
+
+const ANYTHING = { type: 'object' } as const;
+const INFO = { name: 'test', version: '1' };
+
+function gated() {
+  const server = new McpServer(INFO);
+  const finish: ((value: string) => void)[] = [];
+  const signals: AbortSignal[] = [];
+  server.tool({ name: 'wait', inputSchema: ANYTHING }, (_args, { signal }) => {
+    signals.push(signal);
+    return new Promise<string>((resolve) => {
+      finish.push(resolve);
+    });
+  });
+  return { server, finish, signals };
+}
+
+const call = (id: unknown) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name: 'wait', _meta: statelessMeta() },
+});
+
+describe('a connection', () => {
+  it('answers a second request with a running id by an error without that id', async () => {
+    const { server, finish } = gated();
+    const client = await WireClient.connect(server);
+    client.send(call(1), call(1));
+    expect(await client.take()).toEqual({
+      jsonrpc: '2.0',
+      error: { code: -32600, message: expect.any(String) },
+    });
+    finish[0]?.('first');
+    expect(await client.take()).toMatchObject({ id: 1, result: {} });
+    expect(await client.rest()).toEqual([]);
+  });
+
+  it('leaves a running id out of the error for a frame that is no message', async () => {
+    const { server, finish } = gated();
+    const client = await WireClient.connect(server);
+    client.send(call(1), { jsonrpc: '2.0', id: 1, method: 5 }, { jsonrpc: '2.0', id: 2, method: 5 });
+    expect(await client.take()).toEqual({
+      jsonrpc: '2.0',
+      error: { code: -32600, message: expect.any(String) },
+    });
+    expect(await client.take()).toMatchObject({ id: 2, error: { code: -32600 } });
+    finish[0]?.('first');
+    expect(await client.take()).toMatchObject({ id: 1, result: {} });
+  });
+
+  it('keeps ids as they came', async () => {
+    const { server, finish } = gated();
+    const client = await WireClient.connect(server);
+    const ids = [0, '0', '', -1, 2 ** 53 - 1, 'ünï🙂', '__proto__', 'constructor'];
+    client.send(...ids.map(call));
+    await client.rest();
+    for (const resolve of finish) resolve('x');
+    expect((await client.rest()).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('runs no more requests at once than it may', async () => {
+    const server = new McpServer({ ...INFO, maxConcurrentRequests: 2 });
+    server.tool({ name: 'wait', inputSchema: ANYTHING }, () => new Promise(() => {}));
+    const client = await WireClient.connect(server);
+    client.send(call(1), call(2), call(3));
+    expect(await client.take()).toMatchObject({ id: 3, error: { code: -32603 } });
+    expect(await client.rest()).toEqual([]);
+  });
+
+  it('aborts what runs when the client goes away', async () => {
+    const { server, signals } = gated();
+    const client = await WireClient.connect(server);
+    client.send(call(1));
+    await client.rest();
+    expect(signals[0]?.aborted).toBe(false);
+    await client.close();
+    await client.rest();
+    expect(signals[0]?.aborted).toBe(true);
+  });
+
+  it('closes when what runs is answered, and takes nothing new meanwhile', async () => {
+    const { server, finish } = gated();
+    const [ours, theirs] = createLinkedPair();
+    const connection = server.connect(theirs);
+    const received: JsonObject[] = [];
+    await ours.start({
+      message: (message) => received.push(message as JsonObject),
+      error: () => {},
+      close: () => {},
+    });
+    const send = (message: object) => void ours.send(message as never);
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    send(call(1));
+    await turn();
+    const closing = connection.close();
+    send(call(2));
+    await turn();
+    expect(received).toMatchObject([
+      { id: 2, error: { code: -32603, message: expect.stringContaining('shutting down') } },
+    ]);
+    finish[0]?.('late');
+    await closing;
+    await connection.closed;
+    await turn();
+    expect(received[1]).toMatchObject({ id: 1, result: { content: [{ text: 'late' }] } });
+  });
+
+  it('gives up what takes longer than drainMs when it closes', async () => {
+    const { server, signals } = gated();
+    const [ours, theirs] = createLinkedPair();
+    const connection = server.connect(theirs, { drainMs: 1 });
+    await ours.start({ message: () => {}, error: () => {}, close: () => {} });
+    void ours.send(call(1) as never);
+    await new Promise((resolve) => setImmediate(resolve));
+    await connection.close();
+    expect(signals[0]?.aborted).toBe(true);
+  });
+
+  it('reports a transport that does not start, and ends', async () => {
+    const errors: McpError[] = [];
+    const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
+    const broken: Transport = {
+      name: 'broken',
+      start: () => Promise.reject(new McpError('SPAWN_FAILED', 'no such thing')),
+      send: () => {},
+      close: async () => {},
+    };
+    await server.connect(broken).closed;
+    expect(errors).toMatchObject([{ code: 'TRANSPORT_FAILED', cause: { code: 'SPAWN_FAILED' } }]);
+  });
+
+  it('answers nothing to notifications and responses that mean nothing to it', async () => {
+    const { server } = gated();
+    const { wire } = await WireClient.speak(server, '2025-11-25');
+    wire.send(
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', method: 'notifications/roots/list_changed' },
+      { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 5, progress: 1 } },
+      { jsonrpc: '2.0', method: 'notifications/progress' },
+      { jsonrpc: '2.0', method: 'notifications/cancelled' },
+      { jsonrpc: '2.0', method: 'tools/list' },
+      { jsonrpc: '2.0', id: 99, result: {} },
+      { jsonrpc: '2.0', id: 99, error: { code: 1, message: 'x' } },
+      { jsonrpc: '2.0', id: 99, result: 1, error: 2 },
+    );
+    expect(await wire.rest()).toEqual([]);
+    expect(await wire.request('ping')).toMatchObject({ result: {} });
+  });
+});
