@@ -7,7 +7,7 @@ import {
   toError,
 } from '../../jsonrpc/index.ts';
 import type { ServerCapabilities } from '../types/identity.ts';
-import { ChangeFeed } from './changes.ts';
+import { type ChangedList, ChangeFeed } from './changes.ts';
 import { complete } from './completion.ts';
 import type { Context, RequestContext } from './context.ts';
 import { type FeatureHost, invalidParams, type MethodHandler } from './feature.ts';
@@ -34,14 +34,14 @@ export class ServerCore implements FeatureHost {
   readonly resources: Resources;
   readonly #middleware: Middleware[] = [];
   readonly #methods: ReadonlyMap<string, { feature: Feature; handler: MethodHandler }>;
-  /** What was offered once: a client that was told so may go on asking when the last of it is gone. */
+  /** What was registered once: a client that was told so may go on asking when the last of it is gone. */
   readonly #offered = new Set<Feature>();
 
   constructor(settings: ServerSettings) {
     this.settings = settings;
-    this.tools = new Tools(this, () => this.feed.listChanged('tools'));
-    this.prompts = new Prompts(this, () => this.feed.listChanged('prompts'));
-    this.resources = new Resources(this, () => this.feed.listChanged('resources'));
+    this.tools = new Tools(this, () => this.#onChange('tools'));
+    this.prompts = new Prompts(this, () => this.#onChange('prompts'));
+    this.resources = new Resources(this, () => this.#onChange('resources'));
     this.#methods = this.#featureMethods();
   }
 
@@ -113,16 +113,14 @@ export class ServerCore implements FeatureHost {
     ]);
   }
 
-  #offers(feature: Feature): boolean {
-    if (this.#offered.has(feature)) return true;
-    const offers = this.settings.capabilities[feature] !== undefined || this.#has(feature);
-    if (offers) this.#offered.add(feature);
-    return offers;
+  #onChange(list: ChangedList): void {
+    this.#offered.add(list);
+    this.feed.listChanged(list);
   }
 
-  #has(feature: Feature): boolean {
-    if (feature === 'completions') return this.prompts.completes;
-    return !this[feature].isEmpty;
+  #offers(feature: Feature): boolean {
+    if (this.#offered.has(feature) || this.settings.capabilities[feature] !== undefined) return true;
+    return feature === 'completions' && this.prompts.completes;
   }
 
   async #runMiddleware(handler: MethodHandler, context: Context): Promise<JsonObject> {

@@ -52,7 +52,9 @@ function decodeCursor(method: string, cursor: unknown): string | undefined {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (!Array.isArray(decoded) || decoded.length !== 2 || decoded[0] !== method) return undefined;
-    return typeof decoded[1] === 'string' ? decoded[1] : undefined;
+    const key: unknown = decoded[1];
+    // Decoding skips what is no Base64: only the very text that was made is a cursor.
+    return typeof key === 'string' && encodeCursor(method, key) === cursor ? key : undefined;
   } catch {
     // Any text may come as a cursor.
     return undefined;

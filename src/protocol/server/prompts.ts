@@ -48,10 +48,6 @@ export class Prompts {
     this.#shelf = new Shelf('prompt', shapePrompt, changed);
   }
 
-  get isEmpty(): boolean {
-    return this.#shelf.size === 0;
-  }
-
   get completes(): boolean {
     return [...this.#shelf.entries()].some(({ complete }) => complete !== undefined);
   }

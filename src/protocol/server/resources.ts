@@ -40,10 +40,6 @@ export class Resources {
     this.#shelf = new Shelf('resource', shapeResource<Resource>, changed);
   }
 
-  get isEmpty(): boolean {
-    return this.#shelf.size === 0;
-  }
-
   add(definition: Resource, reader: ResourceReader, { cache }: ResourceOptions): () => void {
     return this.#shelf.add(definition.uri, { definition, reader, cache });
   }

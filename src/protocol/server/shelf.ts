@@ -21,10 +21,6 @@ export class Shelf<Definition, Entry extends { readonly definition: Definition }
     this.#changed = changed;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /** Returns what takes the entry away again. @throws TypeError when the key is taken. */
   add(key: string, entry: Entry): () => void {
     if (typeof key !== 'string' || key === '') throw new TypeError(`A ${this.#what} must have a name`);

@@ -48,10 +48,6 @@ export class Tools {
     this.#shelf = new Shelf('tool', shapeTool, changed);
   }
 
-  get isEmpty(): boolean {
-    return this.#shelf.size === 0 && this.#source === undefined;
-  }
-
   add(definition: ToolDefinition, handler: ToolHandler): () => void {
     return this.#shelf.add(definition.name, { definition, handler });
   }
