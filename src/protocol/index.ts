@@ -94,7 +94,12 @@ export {
 export type { ServerCacheOptions, ServerOptions } from './server/options.ts';
 export type { PromptArguments, PromptHandler, PromptOptions } from './server/prompts.ts';
 export type { RequestStateOptions } from './server/request-state.ts';
-export type { ResourceOptions, ResourceReader } from './server/resources.ts';
+export type {
+  ResourceOptions,
+  ResourceReader,
+  ResourceTemplateOptions,
+  TemplateReader,
+} from './server/resources.ts';
 export type { PromptReturn, ResourceReturn, ToolReturn } from './server/results.ts';
 export { McpServer } from './server/server.ts';
 export { serveSocket } from './server/socket.ts';

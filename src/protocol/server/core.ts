@@ -10,7 +10,7 @@ import type { ServerCapabilities } from '../types/identity.ts';
 import { type ChangedList, ChangeFeed } from './changes.ts';
 import { complete } from './completion.ts';
 import type { Context, RequestContext } from './context.ts';
-import { type FeatureHost, invalidParams, type MethodHandler } from './feature.ts';
+import type { FeatureHost, MethodHandler } from './feature.ts';
 import type { ServerSettings } from './options.ts';
 import { Prompts } from './prompts.ts';
 import { Resources } from './resources.ts';
@@ -97,9 +97,7 @@ export class ServerCore implements FeatureHost {
     const { tools, prompts, resources } = this;
     const sources = {
       prompt: (name: string) => prompts.completers(name),
-      resource: (uri: string): undefined => {
-        throw invalidParams(`Unknown resource template: ${uri}`);
-      },
+      resource: (uri: string) => resources.completers(uri),
     };
     return new Map<string, { feature: Feature; handler: MethodHandler }>([
       ['tools/list', { feature: 'tools', handler: (context) => tools.list(context) }],
@@ -107,7 +105,10 @@ export class ServerCore implements FeatureHost {
       ['prompts/list', { feature: 'prompts', handler: (context) => prompts.list(context) }],
       ['prompts/get', { feature: 'prompts', handler: (context) => prompts.get(context) }],
       ['resources/list', { feature: 'resources', handler: (context) => resources.list(context) }],
-      ['resources/templates/list', { feature: 'resources', handler: () => resources.listTemplates() }],
+      [
+        'resources/templates/list',
+        { feature: 'resources', handler: (context) => resources.listTemplates(context) },
+      ],
       ['resources/read', { feature: 'resources', handler: (context) => resources.read(context) }],
       ['completion/complete', { feature: 'completions', handler: (context) => complete(context, sources) }],
     ]);
@@ -120,7 +121,7 @@ export class ServerCore implements FeatureHost {
 
   #offers(feature: Feature): boolean {
     if (this.#offered.has(feature) || this.settings.capabilities[feature] !== undefined) return true;
-    return feature === 'completions' && this.prompts.completes;
+    return feature === 'completions' && (this.prompts.completes || this.resources.completes);
   }
 
   async #runMiddleware(handler: MethodHandler, context: Context): Promise<JsonObject> {

@@ -1,11 +1,16 @@
 import type { Transport } from '../../transport/index.ts';
-import type { Resource } from '../types/content.ts';
+import type { Resource, ResourceTemplate } from '../types/content.ts';
 import type { PromptDefinition, ToolDefinition } from '../types/features.ts';
 import { type ConnectOptions, ServerConnection } from './connection.ts';
 import { type Middleware, ServerCore } from './core.ts';
 import { readServerOptions, type ServerOptions } from './options.ts';
 import type { PromptArguments, PromptHandler, PromptOptions } from './prompts.ts';
-import type { ResourceOptions, ResourceReader } from './resources.ts';
+import type {
+  ResourceOptions,
+  ResourceReader,
+  ResourceTemplateOptions,
+  TemplateReader,
+} from './resources.ts';
 import { StatelessDialect } from './stateless.ts';
 import type { ToolHandler, ToolSource } from './tools.ts';
 
@@ -70,6 +75,21 @@ export class McpServer {
   /** Registers a resource. Returns what removes it. @throws TypeError when there is one of that URI. */
   resource(definition: Resource, reader: ResourceReader, options: ResourceOptions = {}): () => void {
     return this.#core.resources.add(definition, reader, options);
+  }
+
+  /**
+   * Registers all resources whose URIs a template gives, as `test://{id}/data` does. Returns what removes it. A resource
+   * registered by itself comes before templates, and templates in the order of registration.
+   *
+   * @throws TypeError when the template is malformed, or there is the same already.
+   * @see https://www.rfc-editor.org/rfc/rfc6570
+   */
+  resourceTemplate(
+    definition: ResourceTemplate,
+    reader: TemplateReader,
+    options: ResourceTemplateOptions = {},
+  ): () => void {
+    return this.#core.resources.addTemplate(definition, reader, options);
   }
 
   /** Runs around every request, in the order of these calls. */
