@@ -177,7 +177,8 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-function reachableHost(host: string, { family, address }: AddressInfo): string {
+/** The host to put into an address, given what was listened on. */
+export function reachableHost(host: string, { family, address }: AddressInfo): string {
   if (address === '0.0.0.0') return '127.0.0.1';
   if (address === '::') return '[::1]';
   return family === 'IPv6' && host.includes(':') ? `[${host}]` : host;

@@ -49,7 +49,7 @@ const DRAIN_BYTES = 256 * 1024;
 /** Behind an early answer to a larger body the connection stays open this long, for the client to read the answer. */
 export const LINGER_MS = 1000;
 
-const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
+export const LOOPBACK_ADDRESS = /^(?:::ffff:)?127\.|^::1$/;
 const NO_BYTES = new Uint8Array();
 /** Statuses of answers that have no body and no length. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
