@@ -36,3 +36,6 @@ export {
 } from './socket-server.ts';
 export { DEFAULT_MAX_BUFFERED_BYTES, type StreamOptions, StreamTransport } from './stream.ts';
 export type { Transport, TransportSink } from './transport.ts';
+export { type WebSocketOptions, WebSocketTransport } from './websocket.ts';
+export type { WebSocketClientInfo, WebSocketListener } from './websocket-acceptor.ts';
+export { acceptWebSockets, type WebSocketListenOptions } from './websocket-server.ts';
