@@ -11,6 +11,7 @@ export {
   type Notification,
   type SocketClientOptions,
   type StdioOptions,
+  type WebSocketClientOptions,
 } from './client/client.ts';
 export type { ServerDescription } from './client/dialect.ts';
 export type { InputContext, InputHandlers } from './client/input.ts';
@@ -113,6 +114,7 @@ export {
   parseUriTemplate,
   type UriTemplate,
 } from './server/uri-template.ts';
+export { serveWebSocket } from './server/websocket.ts';
 export {
   type Checked,
   checkValue,

@@ -18,6 +18,8 @@ import {
   type SocketTarget,
   SocketTransport,
   type Transport,
+  type WebSocketOptions,
+  WebSocketTransport,
 } from '../../transport/index.ts';
 import { HEADER_MISMATCH } from '../errors.ts';
 import type { DialectName, Revision } from '../revisions.ts';
@@ -98,6 +100,8 @@ export interface ClientOptions extends InputHandlers {
 export interface StdioOptions extends ClientOptions, ProcessOptions {}
 
 export interface SocketClientOptions extends ClientOptions, SocketOptions {}
+
+export interface WebSocketClientOptions extends ClientOptions, WebSocketOptions {}
 
 export interface HttpConnectOptions extends ClientOptions, HttpClientOptions {}
 
@@ -211,6 +215,19 @@ export class McpClient {
    */
   static socket(target: SocketTarget, options: SocketClientOptions = {}): Promise<McpClient> {
     return McpClient.#connect({ open: () => new SocketTransport(target, options), canReopen: true }, options);
+  }
+
+  /**
+   * Connects to a server by WebSocket.
+   *
+   * @throws HttpError `UNAUTHORIZED` or `HTTP_STATUS` when the server refuses the handshake, McpError `TRANSPORT_FAILED`
+   *   when it cannot be reached, `CONNECT_FAILED` when no dialect is found.
+   * @throws TypeError when the address or an option makes no sense.
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#custom-transports
+   */
+  static webSocket(url: string | URL, options: WebSocketClientOptions = {}): Promise<McpClient> {
+    const open = () => new WebSocketTransport(url, options);
+    return McpClient.#connect({ open, canReopen: true }, options);
   }
 
   static async #connect(binding: Binding, options: ClientOptions): Promise<McpClient> {
