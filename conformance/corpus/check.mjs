@@ -92,6 +92,7 @@ function specOf(entry, { folder, scratch, node, mark }) {
 async function importServer(entry, spec, outcome) {
   const startedAt = performance.now();
   const client = await McpClient.stdio(spec, {
+    name: entry.name,
     stderr: 'pipe',
     connectTimeoutMs: STEP_TIMEOUT_MS,
     timeoutMs: STEP_TIMEOUT_MS,

@@ -5,8 +5,8 @@
 const HEAD = `# Compatibility
 
 Servers from npm that nobody here wrote, each imported over stdio with \`dialect: 'auto'\`. "Connected" is the time from
-the start of the process to the end of the negotiation; "closed" the time until it and all it had started were gone. This
-page is written by \`npm run corpus\`.
+the start of the process to the end of the negotiation, "closed" the time until it and all it had started were gone; both
+were taken once, on a busy machine. This page is written by \`npm run corpus\`.
 `;
 
 /**
@@ -42,7 +42,8 @@ function renderRow(entry, { seen, tools, connectMs, closeMs, faults, warnings = 
   const remarks = [
     ...faults.map((fault) => `**${fault}**`),
     ...entry.oddities,
-    ...(warnings.length > 0 ? [`${warnings.length} warnings, the first: ${warnings[0]}`] : []),
+    ...(warnings.length === 1 ? [`warning: ${warnings[0]}`] : []),
+    ...(warnings.length > 1 ? [`${warnings.length} warnings, the first: ${warnings[0]}`] : []),
   ];
   const cells = [
     `${entry.package} ${entry.version}`,
