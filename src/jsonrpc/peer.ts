@@ -259,6 +259,18 @@ export class Peer {
     return true;
   }
 
+  /**
+   * Stops the deadline of a pending call, or starts it anew: the channel waits for something that is not the other
+   * side's to give, such as a person. The hard maximum goes on.
+   */
+  hold(id: RequestId, isHeld: boolean): void {
+    const call = this.#pending.get(id);
+    if (!call) return;
+    const now = performance.now();
+    call.deadline = isHeld ? call.hardDeadline : Math.min(now + call.timeoutMs, call.hardDeadline);
+    this.#armTimer(call.deadline, now);
+  }
+
   /** Fails one pending call: its channel broke, while others may live. */
   fail(id: RequestId, error: Error): void {
     const call = this.#pending.get(id);

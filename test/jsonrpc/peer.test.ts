@@ -421,6 +421,23 @@ describe('a deadline', () => {
     expect(await settled(result)).toMatchObject({ code: 'TIMEOUT', timeoutMs: 600_000 });
   });
 
+  it('stands still while the call is held, and starts anew behind that', async () => {
+    const { peer } = wire();
+    const result = follow(peer.call('m', undefined, { timeoutMs: 100, maxTimeoutMs: 5000 }));
+    peer.hold(1, true);
+    await vi.advanceTimersByTimeAsync(4000);
+    peer.hold(1, false);
+    await vi.advanceTimersByTimeAsync(90);
+    expect(await settled(result)).toBe('pending');
+    await vi.advanceTimersByTimeAsync(20);
+    expect(await settled(result)).toMatchObject({ code: 'TIMEOUT', timeoutMs: 100 });
+    const held = follow(peer.call('m', undefined, { timeoutMs: 100, maxTimeoutMs: 5000 }));
+    peer.hold(2, true);
+    peer.hold(3, true);
+    await vi.advanceTimersByTimeAsync(5010);
+    expect(await settled(held)).toMatchObject({ code: 'TIMEOUT', timeoutMs: 5000 });
+  });
+
   it('has a hard maximum that holds against a longer timeout and against none', async () => {
     const { peer } = wire();
     const longer = follow(peer.call('m', undefined, { timeoutMs: 1000, maxTimeoutMs: 100 }));
