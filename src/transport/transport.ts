@@ -7,6 +7,11 @@ export interface TransportSink {
   /** Something that cost one message or less: the transport goes on. */
   error(error: McpError): void;
   /**
+   * A request waits for credentials, or has got them: meanwhile it is not the other side that takes its time. Absent:
+   * nobody asks.
+   */
+  waiting?(id: RequestId, isWaiting: boolean): void;
+  /**
    * The other end sends nothing more but may still read. A sink with this method goes on sending, and ends the channel
    * by {@link Transport.close} when it has said all; without it the channel ends at once.
    */

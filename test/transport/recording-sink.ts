@@ -1,4 +1,4 @@
-import type { McpError } from '../../src/jsonrpc/index.ts';
+import type { McpError, RequestId } from '../../src/jsonrpc/index.ts';
 import type { TransportSink } from '../../src/transport/index.ts';
 
 /** Keeps what a transport delivers, in order, and lets a test wait for it. */
@@ -7,6 +7,7 @@ export class RecordingSink implements TransportSink {
   readonly errors: McpError[] = [];
   /** One entry for each time the transport said that it has ended. */
   readonly closes: (McpError | undefined)[] = [];
+  readonly waits: [RequestId, boolean][] = [];
   readonly #waiting = new Set<() => void>();
 
   message(value: unknown): void {
@@ -16,6 +17,11 @@ export class RecordingSink implements TransportSink {
 
   error(error: McpError): void {
     this.errors.push(error);
+    this.#wake();
+  }
+
+  waiting(id: RequestId, isWaiting: boolean): void {
+    this.waits.push([id, isWaiting]);
     this.#wake();
   }
 

@@ -56,6 +56,7 @@ export class Connection implements DialectChannel {
     await transport.start({
       message: (value) => connection.peer.receive(value),
       error: (error) => hooks.warning(error),
+      waiting: (id, isWaiting) => connection.peer.hold(id, isWaiting),
       close: (reason) => connection.#onClose(reason),
     });
     return connection;

@@ -213,6 +213,9 @@ export class HttpClientTransport implements Transport {
       accepted: (post, head) => this.#onAccepted(post, head),
       message: (value, post) => this.#deliver(value, post),
       warning: (error) => this.#sink?.error(error),
+      waiting: ({ id }, isWaiting) => {
+        if (isRequestId(id)) this.#sink?.waiting?.(id, isWaiting);
+      },
       finished: (post) => this.#onFinished(post),
     };
   }

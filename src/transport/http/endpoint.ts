@@ -143,7 +143,11 @@ export class Endpoint implements RoundTripContext {
   }
 
   async #askForHeaders(request: OutgoingRequest, address: Address): Promise<Record<string, string>> {
-    const info: HttpRequestInfo = { method: request.method, url: address.href };
+    const info: HttpRequestInfo = {
+      method: request.method,
+      url: address.href,
+      server: this.address.href,
+    };
     const given =
       typeof this.#headers === 'function' ? readHeaders(await this.#headers(info)) : this.#headers;
     const credentials = await this.authorizer?.authorize(info);

@@ -1,5 +1,6 @@
 import {
   DEFAULT_MAX_EVENT_BYTES,
+  isRequestId,
   type JsonRpcMessage,
   McpError,
   type SendOptions,
@@ -176,6 +177,9 @@ export class LegacySseTransport implements Transport {
       accepted: () => {},
       message: (value) => this.#sink?.message(value),
       warning: (error) => this.#sink?.error(error),
+      waiting: ({ id }, isWaiting) => {
+        if (isRequestId(id)) this.#sink?.waiting?.(id, isWaiting);
+      },
       finished: (post) => this.#posts.delete(post),
     };
   }

@@ -117,7 +117,9 @@ export class MessageStream implements ReplyReader, SseSink {
 
   fail(error: McpError): void {
     this.#decoder?.end();
-    this.#onEnd(error);
+    // Asking again would not change it, and might ask a person again and again.
+    if (error.code === 'UNAUTHORIZED') this.#end(error);
+    else this.#onEnd(error);
   }
 
   event(event: SseEvent): void {

@@ -25,6 +25,8 @@ export interface PostContext {
   /** A value that came in reply to a post; it may settle another one. */
   message(value: unknown, post: Post): void;
   warning(error: McpError): void;
+  /** A post waits for credentials, or has got them. */
+  waiting(post: Post, isWaiting: boolean): void;
   /** Nothing more comes of this post. */
   finished(post: Post): void;
 }
@@ -148,6 +150,10 @@ export class Post implements ReplyReader, StreamOwner {
       this.#fail(error);
       this.#finish();
     }
+  }
+
+  waiting(isWaiting: boolean): void {
+    if (this.#isPending) this.#context.waiting(this, isWaiting);
   }
 
   message(value: unknown): void {

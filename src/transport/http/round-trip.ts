@@ -11,6 +11,8 @@ export type HeaderMap = Readonly<Record<string, string>>;
 export interface HttpRequestInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
+  /** The address of the server as it was given: what redirects and messages elsewhere belong to. */
+  readonly server: string;
 }
 
 /** A reply with status 401 or 403. */
@@ -19,6 +21,12 @@ export interface HttpChallenge extends HttpRequestInfo {
   readonly headers: ReplyHeaders;
   /** Which challenge to the same request this is: 1 for the first. */
   readonly attempt: number;
+  /** The Authorization header that was refused. */
+  readonly authorization: string | undefined;
+  /** When the request was first about to be sent, in the milliseconds of `performance.now()`. */
+  readonly since: number;
+  /** Aborted when the request is given up. */
+  readonly signal: AbortSignal;
 }
 
 /** Knows credentials. Only requests to the server's own origin are shown to it and carry what it gives. */
@@ -73,11 +81,14 @@ export interface ReplyReader {
   end(): void;
   /** There is no reply, or it broke. */
   fail(error: McpError): void;
+  /** The request waits for credentials, or has got them. Absent: nobody asks. */
+  waiting?(isWaiting: boolean): void;
 }
 
 /** What a round trip needs of its endpoint. */
 export interface RoundTripContext {
   readonly name: string;
+  readonly address: Address;
   readonly origin: string;
   readonly pooling: Pooling;
   readonly redirect: RedirectMode;
@@ -122,6 +133,9 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
   #challenges = 0;
   #firstByteAt = 0;
   #bytes = 0;
+  readonly #since = performance.now();
+  #authorization: string | undefined;
+  #givenUp: AbortController | undefined;
 
   constructor(context: RoundTripContext, request: OutgoingRequest, reader: ReplyReader) {
     this.#context = context;
@@ -149,6 +163,7 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
   abort(): void {
     this.#state = 'done';
     this.#controller?.abort(new Error('The exchange was given up'));
+    this.#givenUp?.abort(new McpError('ABORTED', `A request to "${this.#context.name}" was given up`));
   }
 
   /** Takes note that what the request was sent for has arrived. */
@@ -206,6 +221,7 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
 
   #dispatch(headers: Record<string, string>): void {
     if (this.#state === 'done') return;
+    this.#authorization = headers.authorization;
     try {
       this.#context.dispatch(this.#request, this.#address, headers, this);
     } catch (error) {
@@ -240,14 +256,24 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
   }
 
   #challenge(head: ReplyHead): void {
-    const { authorizer } = this.#context;
-    const { method } = this.#request;
-    const attempt = ++this.#challenges;
+    const { authorizer, address } = this.#context;
     const { status, headers } = head;
-    const challenge = { method, url: this.#address.href, status, headers, attempt };
+    this.#givenUp ??= new AbortController();
+    const challenge: HttpChallenge = {
+      method: this.#request.method,
+      url: this.#address.href,
+      server: address.href,
+      status,
+      headers,
+      attempt: ++this.#challenges,
+      authorization: this.#authorization,
+      since: this.#since,
+      signal: this.#givenUp.signal,
+    };
+    this.#reader.waiting?.(true);
     const repeat = (async () => authorizer?.challenge(challenge) ?? false)();
     // It is awaited when the body has been read; until then a failure must have an owner.
-    repeat.catch(() => {});
+    repeat.catch(() => {}).then(() => this.#reader.waiting?.(false));
     this.#state = 'interim';
     this.#interim = { kind: 'challenge', head, chunks: [], repeat };
   }

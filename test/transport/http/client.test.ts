@@ -69,7 +69,7 @@ describe('a message', () => {
     });
     await transport.send(request(1));
     expect((await server.requestNumber(1)).headers['x-turn']).toBe('a');
-    expect(asked).toEqual([{ method: 'POST', url: server.url }]);
+    expect(asked).toEqual([{ method: 'POST', url: server.url, server: server.url }]);
   });
 
   it('fails when the function for headers does, and says so', async () => {
@@ -727,16 +727,20 @@ describe('authorization', () => {
   it('adds its headers, and after a challenge sends the request again with new ones', async () => {
     let token = 0;
     const challenges: unknown[] = [];
+    const before = performance.now();
     const server = await ScriptedServer.start((received, response) => {
       if (received.headers.authorization === 'Bearer 2') answerJson(received, response);
       else
         response.writeHead(401, { 'www-authenticate': 'Bearer scope="x"' }).end('{"error":"invalid_token"}');
     });
-    const { transport } = await connected(server.url, {
+    const { transport, sink } = await connected(`${server.url}?secret=x`, {
       authorizer: {
-        authorize: async () => ({ authorization: `Bearer ${++token}` }),
-        challenge: async ({ status, headers, attempt, method, url }) => {
-          challenges.push([status, headers['www-authenticate'], attempt, method, url]);
+        authorize: async ({ server }) => ({ authorization: `Bearer ${++token}`, from: server }),
+        challenge: async ({ headers, since, signal, ...rest }) => {
+          challenges.push({ ...rest, challenge: headers['www-authenticate'] });
+          expect(since).toBeGreaterThanOrEqual(before);
+          expect(since).toBeLessThanOrEqual(performance.now());
+          expect(signal.aborted).toBe(false);
           return true;
         },
       },
@@ -744,7 +748,42 @@ describe('authorization', () => {
     await transport.send(request(1));
     expect(server.received.map(({ headers }) => headers.authorization)).toEqual(['Bearer 1', 'Bearer 2']);
     expect(server.received[1]?.message).toEqual(request(1));
-    expect(challenges).toEqual([[401, 'Bearer scope="x"', 1, 'POST', server.url]]);
+    const url = `${server.url}?secret=x`;
+    expect(challenges).toEqual([
+      {
+        ...{ method: 'POST', url, server: url, status: 401, attempt: 1 },
+        ...{ authorization: 'Bearer 1', challenge: 'Bearer scope="x"' },
+      },
+    ]);
+    expect(server.received[1]?.headers.from).toBe(url);
+    expect(sink.waits).toEqual([
+      [1, true],
+      [1, false],
+    ]);
+  });
+
+  it('stops waiting for credentials when the request is given up', async () => {
+    const server = await ScriptedServer.start((_, response) => void response.writeHead(401).end());
+    let ask = (_signal: AbortSignal) => {};
+    const asked = new Promise<AbortSignal>((resolve) => {
+      ask = resolve;
+    });
+    const { transport } = await connected(server.url, {
+      authorizer: {
+        authorize: () => undefined,
+        challenge: ({ signal }) => {
+          ask(signal);
+          return new Promise(() => {});
+        },
+      },
+    });
+    const sent = transport.send(request(1));
+    const signal = await asked;
+    transport.abandon(1);
+    await sent;
+    expect(signal.aborted).toBe(true);
+    await transport.close();
+    expect(server.received).toHaveLength(1);
   });
 
   it('leaves a challenge that nothing answers as it is, body and all', async () => {
