@@ -92,6 +92,7 @@ export interface CallOptions extends SendOptions {
 }
 
 interface PendingCall {
+  readonly peer: Peer;
   readonly id: RequestId;
   readonly method: string;
   readonly timeoutMs: number;
@@ -110,6 +111,8 @@ const REMEMBERED_ABANDONED = 1024;
 /** Deadlines are looked at this often at most, in milliseconds, however many there are. */
 const SWEEP_STEP_MS = 5;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** One listener a signal, however many calls and peers share it: Node 20 warns of an eleventh. */
+const WATCHED = new WeakMap<AbortSignal, { calls: Set<PendingCall>; listener: () => void }>();
 
 /**
  * Correlates requests and responses over any duplex channel: what it sends goes to `send`, what arrives is handed to
@@ -124,8 +127,6 @@ export class Peer {
   readonly #pending = new Map<RequestId, PendingCall>();
   readonly #inbound = new Map<RequestId, Inbound>();
   readonly #abandoned = new Set<RequestId>();
-  // One listener a signal, however many calls share it.
-  readonly #signals = new Map<AbortSignal, { calls: Set<PendingCall>; listener: () => void }>();
   #nextId = 1;
   /** Handlers whose promise is not settled yet, those of cancelled requests included. */
   #running = 0;
@@ -183,6 +184,7 @@ export class Peer {
       const hardDeadline = now + maxTimeoutMs;
       const deadline = Math.min(now + timeoutMs, hardDeadline);
       const call: PendingCall = {
+        peer: this,
         id,
         method,
         timeoutMs,
@@ -301,11 +303,12 @@ export class Peer {
     this.#closed = error;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const [signal, { listener }] of this.#signals) signal.removeEventListener('abort', listener);
-    this.#signals.clear();
     const calls = [...this.#pending.values()];
     this.#pending.clear();
-    for (const call of calls) call.reject(error);
+    for (const call of calls) {
+      if (call.signal) this.#unwatch(call.signal, call);
+      call.reject(error);
+    }
     const inbound = [...this.#inbound.values()];
     this.#inbound.clear();
     for (const request of inbound) request.abort(error);
@@ -522,7 +525,7 @@ export class Peer {
   }
 
   #watch(signal: AbortSignal, call: PendingCall): void {
-    const watched = this.#signals.get(signal);
+    const watched = WATCHED.get(signal);
     if (watched) {
       watched.calls.add(call);
       return;
@@ -530,19 +533,20 @@ export class Peer {
     const calls = new Set([call]);
     const listener = () => {
       for (const aborted of [...calls]) {
-        this.#abandon(aborted, abortedError(aborted.method, this.#options.name, signal));
+        const { peer, method } = aborted;
+        peer.#abandon(aborted, abortedError(method, peer.#options.name, signal));
       }
     };
-    this.#signals.set(signal, { calls, listener });
+    WATCHED.set(signal, { calls, listener });
     signal.addEventListener('abort', listener, { once: true });
   }
 
   #unwatch(signal: AbortSignal, call: PendingCall): void {
-    const watched = this.#signals.get(signal);
+    const watched = WATCHED.get(signal);
     if (!watched) return;
     watched.calls.delete(call);
     if (watched.calls.size > 0) return;
-    this.#signals.delete(signal);
+    WATCHED.delete(signal);
     signal.removeEventListener('abort', watched.listener);
   }
 

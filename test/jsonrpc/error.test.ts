@@ -18,6 +18,7 @@ describe('errors', () => {
   it('keep their cause, and have none where none was given', () => {
     const cause = new Error('root');
     expect(new McpError('CLOSED', 'a', { cause }).cause).toBe(cause);
+    expect(new RpcError(-32603, 'a', undefined, { cause }).cause).toBe(cause);
     expect('cause' in new McpError('CLOSED', 'a')).toBe(false);
   });
 

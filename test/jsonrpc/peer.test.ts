@@ -555,6 +555,27 @@ describe('an AbortSignal', () => {
     expect(warnings).toStrictEqual([]);
   });
 
+  it('shared by many peers has one listener, and gives up the calls of all of them', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const added = vi.spyOn(signal, 'addEventListener');
+    const wires = Array.from({ length: 20 }, (_, at) => wire({ name: `server ${at}` }));
+    const calls = wires.map(({ peer }) => peer.call('m', undefined, { signal }));
+    expect(added).toHaveBeenCalledTimes(1);
+    wires[0]?.peer.close();
+    wires[1]?.receive('{"jsonrpc":"2.0","id":1,"result":{}}');
+    controller.abort();
+    const ends = await Promise.all(calls.map(outcome));
+    expect(ends.slice(0, 2)).toMatchObject([{ code: 'CLOSED' }, {}]);
+    for (const [at, end] of [...ends.entries()].slice(2)) {
+      expect(end).toMatchObject({
+        code: 'ABORTED',
+        message: `The call of "m" at "server ${at}" was aborted by the caller`,
+      });
+    }
+    expect(wires.map(({ abandoned }) => abandoned.length)).toStrictEqual([0, 0, ...Array(18).fill(1)]);
+  });
+
   it('loses its listener when the peer closes', () => {
     const { signal } = new AbortController();
     const removed = vi.spyOn(signal, 'removeEventListener');
@@ -952,6 +973,20 @@ describe('an inbound request', () => {
       await new Promise((resolve) => setImmediate(resolve));
       expect([...sent, ...errors]).toStrictEqual([]);
     });
+  });
+
+  it('is known by its id while it waits for its answer, and not afterwards', async () => {
+    const answer = deferred<JsonObject>();
+    const { peer, receive } = wire({ onRequest: () => answer.promise });
+    receive('{"jsonrpc":"2.0","id":2,"method":"m"}');
+    expect([peer.isAnswering(2), peer.isAnswering('2'), peer.isAnswering(1)]).toStrictEqual([
+      true,
+      false,
+      false,
+    ]);
+    answer.resolve({});
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(peer.isAnswering(2)).toBe(false);
   });
 
   it.each([1, '2', null, undefined, {}])('cannot be cancelled by the id %s that none has', (id) => {
