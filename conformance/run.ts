@@ -1,0 +1,192 @@
+// Runs the official conformance suite against the everything server and the everything client of this folder, prints a
+// summary line for each leg, and writes docs/conformance.md. `run.js server client` runs both sides.
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify, stripVTControlCharacters } from 'node:util';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SUITE_FOLDER = join(ROOT, 'node_modules/@modelcontextprotocol/conformance');
+const SUITE = join(SUITE_FOLDER, 'dist/index.js');
+/** The suite needs a newer Node than this package does. */
+const SUITE_NODE = 22;
+const SCENARIO_TIMEOUT_MS = 60_000;
+/** How many scenarios of a client run at once. */
+const AT_ONCE = 2;
+
+interface ScenarioResult {
+  scenario: string;
+  passed: number;
+  failed: number;
+  note: string;
+}
+
+interface Leg {
+  name: string;
+  results: ScenarioResult[];
+}
+
+/** An extension that this package does not have; its scenarios are reported and never counted. */
+const TASKS_EXTENSION = /^tasks-/;
+/** Scenarios of authorization have no client here yet. */
+const AUTHORIZATION = /^auth\//;
+
+const node = await suiteNode();
+const folder = await mkdtemp(join(tmpdir(), 'mcpwire-conformance-'));
+const legs: Leg[] = [];
+try {
+  const sides = process.argv.slice(2);
+  if (sides.includes('server')) legs.push(...(await runServerLegs()));
+  if (sides.includes('client')) legs.push(...(await runClientLegs()));
+  if (sides.includes('server') && sides.includes('client')) await writeReport(legs);
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+for (const { name, results } of legs) {
+  const counted = results.filter(({ scenario }) => !TASKS_EXTENSION.test(scenario));
+  for (const { scenario, failed } of counted) if (failed > 0) console.log(`FAILED ${name} ${scenario}`);
+  const passed = sum(counted.map((result) => result.passed));
+  const failed = sum(counted.map((result) => result.failed));
+  console.log(`${name}: ${passed} passed, ${failed} failed`);
+  if (failed > 0 || passed === 0) process.exitCode = 1;
+}
+
+async function runServerLegs(): Promise<Leg[]> {
+  const server = spawn(process.execPath, [join(ROOT, '.build/conformance/everything-server.js')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const [line] = await once(createInterface(server.stdout), 'line');
+    const url = String(line).replace('LISTENING ', '');
+    const serverLegs: Leg[] = [];
+    for (const revision of ['2025-11-25', '2026-07-28']) {
+      const output = await suite('server', '--url', url, '--requirements', revision);
+      serverLegs.push({ name: `server@${revision}`, results: readSummary(output) });
+    }
+    // The suite has no requirement sets for older wires, but runs at them.
+    for (const revision of ['2025-06-18', '2025-03-26']) {
+      const output = await suite('server', '--url', url, '--spec-version', revision);
+      serverLegs.push({ name: `server@${revision}`, results: readSummary(output) });
+    }
+    return serverLegs;
+  } finally {
+    server.kill('SIGKILL');
+  }
+}
+
+async function runClientLegs(): Promise<Leg[]> {
+  const command = `${process.execPath} ${join(ROOT, '.build/conformance/everything-client.js')}`;
+  const clientLegs: Leg[] = [];
+  for (const revision of ['2025-11-25', '2026-07-28']) {
+    const scenarios = readClientScenarios(await suite('list', '--requirements', revision));
+    const results: ScenarioResult[] = [];
+    const next = async (): Promise<void> => {
+      for (let scenario = scenarios.shift(); scenario; scenario = scenarios.shift()) {
+        const output = await suite(
+          'client',
+          ...['--command', command, '--scenario', scenario, '--spec-version', revision],
+        );
+        results.push(readResult(scenario, output));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
+    results.sort((a, b) => (a.scenario < b.scenario ? -1 : 1));
+    clientLegs.push({ name: `client@${revision}`, results });
+  }
+  return clientLegs;
+}
+
+/** What the suite prints. Its exit code says no more than that. */
+async function suite(...args: string[]): Promise<string> {
+  const options = { cwd: folder, timeout: 10 * SCENARIO_TIMEOUT_MS, maxBuffer: 256 * 1024 * 1024 };
+  try {
+    const { stdout, stderr } = await run(node, [SUITE, ...args], options);
+    return stripVTControlCharacters(`${stdout}\n${stderr}`);
+  } catch (error) {
+    // A run with failures ends like this, its output complete.
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    return stripVTControlCharacters(`${stdout}\n${stderr}`);
+  }
+}
+
+function readSummary(output: string): ScenarioResult[] {
+  const summary = output.slice(output.lastIndexOf('=== SUMMARY ==='));
+  return [...summary.matchAll(/^[✓✗] (\S+): (\d+) passed, (\d+) failed/gm)].map(
+    ([, scenario = '', passed, failed]) => ({
+      scenario,
+      passed: Number(passed),
+      failed: Number(failed),
+      note: TASKS_EXTENSION.test(scenario) ? 'extension, not counted' : '',
+    }),
+  );
+}
+
+function readResult(scenario: string, output: string): ScenarioResult {
+  const match = /Passed: (\d+)\/\d+, (\d+) failed, (\d+) warnings/.exec(output);
+  const isComplete = match !== null && !output.includes('OVERALL: FAILED');
+  if (!isComplete) console.error(output);
+  const failed = Number(match?.[2] ?? 1);
+  return {
+    scenario,
+    passed: Number(match?.[1] ?? 0),
+    failed: isComplete ? failed : Math.max(1, failed),
+    note: Number(match?.[3] ?? 0) > 0 ? `${match?.[3]} warnings` : '',
+  };
+}
+
+/** The client scenarios of a requirement set, those included that are run and not scored. */
+function readClientScenarios(listing: string): string[] {
+  const section = listing.slice(listing.indexOf('Client scenarios'));
+  const required = section.slice(0, section.indexOf('Run and reported'));
+  const names = [
+    ...[...required.matchAll(/^ {2}- (\S+)$/gm)].map(([, name = '']) => name),
+    ...[...section.matchAll(/^ {4}- (\S+) \[client\]$/gm)].map(([, name = '']) => name),
+  ];
+  return names.filter((name) => !AUTHORIZATION.test(name));
+}
+
+/** A Node that is new enough for the suite: this one, or one that is fetched once and kept. */
+async function suiteNode(): Promise<string> {
+  if (Number(process.versions.node.split('.')[0]) >= SUITE_NODE) return process.execPath;
+  const tools = join(ROOT, '.tools');
+  const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+  const path = join(tools, 'node_modules', name, 'bin', 'node');
+  if (existsSync(path)) return path;
+  console.log(`The suite needs Node ${SUITE_NODE}: fetching ${name}`);
+  await mkdir(tools, { recursive: true });
+  await writeFile(join(tools, 'package.json'), '{ "private": true }\n');
+  await run('npm', ['install', '--no-audit', '--no-fund', '--no-save', `${name}@${SUITE_NODE}`], {
+    cwd: tools,
+  });
+  return path;
+}
+
+async function writeReport(all: readonly Leg[]): Promise<void> {
+  const sections = all.map(({ name, results }) => {
+    const rows = results.map(
+      ({ scenario, passed, failed, note }) => `| ${scenario} | ${passed} | ${failed} | ${note} |`,
+    );
+    return `## ${name}\n\n| scenario | passed | failed | |\n|---|---:|---:|---|\n${rows.join('\n')}\n`;
+  });
+  const { version } = JSON.parse(await readFile(join(SUITE_FOLDER, 'package.json'), 'utf8'));
+  const intro = `# Conformance
+
+Generated by \`npm run conformance\`: the official suite, \`@modelcontextprotocol/conformance\` ${version}, against
+\`conformance/everything-server.ts\` and \`conformance/everything-client.ts\`. Each number counts checks. There is no
+baseline of expected failures; the tasks extension, which this package does not have, is reported and not counted, and
+authorization has no client here yet.
+`;
+  await mkdir(join(ROOT, 'docs'), { recursive: true });
+  await writeFile(join(ROOT, 'docs/conformance.md'), `${[intro, ...sections].join('\n').trimEnd()}\n`);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
