@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, McpError } from '../../jsonrpc/index.ts';
+import { compileSchema } from '../json-schema.ts';
 import type { RevisionTraits } from '../revisions.ts';
 import type { ClientCapabilities } from '../types/identity.ts';
 import type {
@@ -164,7 +165,7 @@ function unspeakable(what: string): McpError {
 }
 
 /** What is wrong with an answer; undefined when it fits its question. */
-export async function findFault(question: InputRequest, answer: unknown): Promise<string | undefined> {
+export function findFault(question: InputRequest, answer: unknown): string | undefined {
   if (!isJsonObject(answer)) return 'it is no object';
   switch (question.method) {
     case 'elicitation/create':
@@ -176,13 +177,13 @@ export async function findFault(question: InputRequest, answer: unknown): Promis
   }
 }
 
-async function findElicitFault(params: ElicitParams, answer: JsonObject): Promise<string | undefined> {
+function findElicitFault(params: ElicitParams, answer: JsonObject): string | undefined {
   const { action, content } = answer;
   if (action === 'decline' || action === 'cancel') return undefined;
   if (action !== 'accept') return '"action" must be "accept", "decline" or "cancel"';
   if (params.mode === 'url') return undefined;
   if (!isJsonObject(content)) return '"content" must be an object';
-  return undefined;
+  return compileSchema(params.requestedSchema).validate(content)?.message;
 }
 
 function findSampleFault({ role, content, model }: JsonObject): string | undefined {

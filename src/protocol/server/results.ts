@@ -31,18 +31,25 @@ export type ResourceReturn =
   | void;
 
 /** @throws McpError `HANDLER_FAILED` when it is none of {@link ToolReturn}. */
-export function readToolReturn(name: string, returned: unknown): CallToolResult {
+export function readToolReturn(name: string, returned: unknown): Partial<CallToolResult> {
   if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
   if (returned === undefined) return { content: [] };
   // Sound where types hold: an array is content blocks, an object a result. Nothing looks deeper into either.
   if (Array.isArray(returned)) return { content: returned as ContentBlock[] };
   if (typeof returned !== 'object' || returned === null) throw unreadable('tool', name, returned);
   const result = returned as Partial<CallToolResult>;
-  const { content } = result;
-  if (Array.isArray(content)) return result as CallToolResult;
-  if (content !== undefined) throw unreadable('tool', name, returned);
-  const { structuredContent } = result;
-  return { ...result, content: structuredContent === undefined ? [] : [jsonBlock(structuredContent)] };
+  if (result.content !== undefined && !Array.isArray(result.content))
+    throw unreadable('tool', name, returned);
+  return result;
+}
+
+/** Gives a result that has only structured content the text that says the same. */
+export function withContent(result: Partial<CallToolResult>): CallToolResult {
+  const { content, structuredContent } = result;
+  // Sound: the one required member is there.
+  if (content) return result as CallToolResult;
+  const text = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
+  return { ...result, content: text === undefined ? [] : [{ type: 'text', text }] };
 }
 
 /** @throws McpError `HANDLER_FAILED` when it is none of {@link PromptReturn}. */
@@ -79,10 +86,6 @@ export function readResourceReturn(
   const result = returned as ReadResourceResult | null;
   if (Array.isArray(result?.contents)) return result;
   throw unreadable('resource', uri, returned);
-}
-
-function jsonBlock(value: unknown): ContentBlock {
-  return { type: 'text', text: JSON.stringify(value) };
 }
 
 function unreadable(what: string, name: string, returned: unknown): McpError {

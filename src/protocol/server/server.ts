@@ -1,6 +1,7 @@
 import type { Transport } from '../../transport/index.ts';
+import type { InferOutput, SchemaLike } from '../standard-schema.ts';
 import type { Resource, ResourceTemplate } from '../types/content.ts';
-import type { PromptDefinition, ToolDefinition } from '../types/features.ts';
+import type { PromptDefinition } from '../types/features.ts';
 import { type ConnectOptions, ServerConnection } from './connection.ts';
 import { type Middleware, ServerCore } from './core.ts';
 import { readServerOptions, type ServerOptions } from './options.ts';
@@ -12,7 +13,7 @@ import type {
   TemplateReader,
 } from './resources.ts';
 import { StatelessDialect } from './stateless.ts';
-import type { ToolHandler, ToolSource } from './tools.ts';
+import type { ToolDeclaration, ToolHandler, ToolSource } from './tools.ts';
 
 /** What carriers other than a channel need of a server. */
 export interface ServerParts {
@@ -52,9 +53,18 @@ export class McpServer {
     this.#stateless = new StatelessDialect(this.#core);
   }
 
-  /** Registers a tool. Returns what removes it. @throws TypeError when there is one of that name. */
-  tool(definition: ToolDefinition, handler: ToolHandler): () => void {
-    return this.#core.tools.add(definition, handler);
+  /**
+   * Registers a tool. Returns what removes it. Arguments are checked against its input schema before the handler is
+   * called; a client that sends others gets a result with `isError` that says what is wrong.
+   *
+   * @throws TypeError when there is one of that name, or a schema cannot be used.
+   */
+  tool<
+    const Input extends SchemaLike = { readonly type: 'object' },
+    const Output extends SchemaLike = SchemaLike,
+  >(declaration: ToolDeclaration<Input, Output>, handler: ToolHandler<InferOutput<Input>>): () => void {
+    // Sound: the handler gets only what was checked against the schema that its argument's type follows from.
+    return this.#core.tools.add(declaration, handler as ToolHandler);
   }
 
   /** Serves tools that are kept elsewhere. Returns what removes them. @throws TypeError when there is a source already. */

@@ -189,7 +189,7 @@ class StatelessRequest implements RequestScope {
         answers.push([name, answer]);
       }
     }
-    for (const [name, answer] of answers) await this.#check(name, questions[name], answer);
+    for (const [name, answer] of answers) this.#check(name, questions[name], answer);
     if (this.#open) throw new InputRequired(context.method);
     // Sound: every answer was checked against its question.
     return Object.fromEntries(answers) as Answers;
@@ -232,8 +232,8 @@ class StatelessRequest implements RequestScope {
     return Object.hasOwn(answers, name) ? answers[name] : undefined;
   }
 
-  async #check(name: string, question: InputRequest | undefined, answer: unknown): Promise<void> {
-    const fault = question && (await findFault(question, answer));
+  #check(name: string, question: InputRequest | undefined, answer: unknown): void {
+    const fault = question && findFault(question, answer);
     if (fault !== undefined) {
       this.#fault = invalidParams(`Invalid input response "${name}": ${fault}`);
       throw this.#fault;

@@ -1,10 +1,18 @@
 import { type JsonObject, McpError, RpcError, toError } from '../../jsonrpc/index.ts';
+import { inspectSchema, type SchemaFault } from '../json-schema.ts';
 import type { RevisionTraits } from '../revisions.ts';
+import {
+  type Checked,
+  checkValue,
+  isStandardSchema,
+  type SchemaLike,
+  toJsonSchema,
+} from '../standard-schema.ts';
 import type { CallToolResult, ListToolsResult, ToolDefinition } from '../types/features.ts';
 import type { Context, RequestContext } from './context.ts';
 import { type FeatureHost, invalidParams, isPromiseLike, optionalObject, requireString } from './feature.ts';
 import { cutPage } from './pages.ts';
-import { readToolReturn, type ToolReturn } from './results.ts';
+import { readToolReturn, type ToolReturn, withContent } from './results.ts';
 import { shapeTool, shapeToolResult } from './shape.ts';
 import { Shelf } from './shelf.ts';
 
@@ -30,9 +38,27 @@ export interface ToolSource {
   inputSchemaOf?(name: string): JsonObject | undefined;
 }
 
+/**
+ * A tool as it is registered: its schemas are plain JSON Schema, or those of a library that follows Standard Schema. What
+ * the handler is given has the type that the input schema describes.
+ */
+export interface ToolDeclaration<
+  Input extends SchemaLike = SchemaLike,
+  Output extends SchemaLike = SchemaLike,
+> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
+  /** What the arguments must be. Default: a tool without arguments. */
+  inputSchema?: Input;
+  /** What `structuredContent` must be, in every result that is no error. Default: anything, or nothing. */
+  outputSchema?: Output;
+}
+
 interface RegisteredTool {
+  /** As it is listed. */
   readonly definition: ToolDefinition;
   readonly handler: ToolHandler;
+  /** What the arguments are checked against; undefined where every object passes. */
+  readonly input: SchemaLike | undefined;
+  readonly output: SchemaLike | undefined;
 }
 
 /** The tools of a server: what `tools/list` and `tools/call` answer from. */
@@ -48,8 +74,9 @@ export class Tools {
     this.#shelf = new Shelf('tool', shapeTool, changed);
   }
 
-  add(definition: ToolDefinition, handler: ToolHandler): () => void {
-    return this.#shelf.add(definition.name, { definition, handler });
+  /** @throws TypeError for a schema that cannot be used, or a name that is taken. */
+  add(declaration: ToolDeclaration, handler: ToolHandler): () => void {
+    return this.#shelf.add(declaration.name, registered(declaration, handler));
   }
 
   addSource(source: ToolSource): () => void {
@@ -84,10 +111,12 @@ export class Tools {
     const args = optionalObject(params, 'arguments');
     const tool = this.#shelf.get(name);
     try {
-      const returned = tool ? tool.handler(args ?? {}, context) : this.#callSource(name, args, context);
-      if (!isPromiseLike(returned)) return this.#complete(name, returned, context);
+      const returned = tool
+        ? callRegistered(tool, args ?? {}, context)
+        : this.#callSource(name, args, context);
+      if (!isPromiseLike(returned)) return this.#complete(name, tool, returned, context);
       return Promise.resolve(returned).then(
-        (value) => this.#complete(name, value, context),
+        (value) => this.#complete(name, tool, value, context),
         (error) => this.#fail(name, error, context),
       );
     } catch (error) {
@@ -104,9 +133,20 @@ export class Tools {
     throw invalidParams(`Unknown tool: ${name}`);
   }
 
-  #complete(name: string, returned: unknown, context: Context): CallToolResult {
+  #complete(
+    name: string,
+    tool: RegisteredTool | undefined,
+    returned: unknown,
+    context: Context,
+  ): CallToolResult | Promise<CallToolResult> {
     try {
-      return shapeToolResult(readToolReturn(name, returned), context.traits);
+      const result = readToolReturn(name, returned);
+      const checked = tool?.output && !result.isError ? checkOutput(name, tool.output, result) : result;
+      if (!isPromiseLike(checked)) return shapeToolResult(withContent(checked), context.traits);
+      return Promise.resolve(checked).then(
+        (value) => shapeToolResult(withContent(value), context.traits),
+        (error) => this.#fail(name, error, context),
+      );
     } catch (error) {
       return this.#fail(name, error, context);
     }
@@ -146,4 +186,96 @@ export class Tools {
     if (nextCursor !== undefined) result.nextCursor = nextCursor;
     return result;
   }
+}
+
+/** @throws TypeError for a schema that cannot be used. */
+function registered(declaration: ToolDeclaration, handler: ToolHandler): RegisteredTool {
+  const { inputSchema = NO_ARGUMENTS, outputSchema, ...rest } = declaration;
+  const { name } = declaration;
+  const input = describeInput(inputSchema);
+  assertUsable(name, 'input', inspectSchema(input, { rootObject: true }));
+  const definition: ToolDefinition = { ...rest, inputSchema: input };
+  if (outputSchema !== undefined) {
+    definition.outputSchema = toJsonSchema(outputSchema, 'output');
+    assertUsable(name, 'output', inspectSchema(definition.outputSchema));
+  }
+  return {
+    definition,
+    handler,
+    input: isUnchecked(inputSchema) ? undefined : inputSchema,
+    output: outputSchema,
+  };
+}
+
+const NO_ARGUMENTS = { type: 'object', additionalProperties: false } as const;
+const SAYS_NOTHING: readonly string[] = ['type', '$schema', 'title', 'description'];
+
+/** A library may describe a union of objects without saying that it is one. */
+function describeInput(schema: SchemaLike): ToolDefinition['inputSchema'] {
+  const described = toJsonSchema(schema);
+  const typed =
+    isStandardSchema(schema) && described.type === undefined ? { ...described, type: 'object' } : described;
+  // Sound: what has another type at its root is refused by the inspection that follows.
+  return typed as ToolDefinition['inputSchema'];
+}
+
+function assertUsable(name: string, side: 'input' | 'output', fault: SchemaFault | undefined): void {
+  if (!fault) return;
+  const place = fault.path === '' ? '' : ` at ${fault.path}`;
+  throw new TypeError(`Cannot register tool "${name}": its ${side} schema${place} ${fault.reason}`);
+}
+
+/** Whether every object passes: then the compiler need not be loaded. */
+function isUnchecked(schema: SchemaLike): boolean {
+  return !isStandardSchema(schema) && Object.keys(schema).every((keyword) => SAYS_NOTHING.includes(keyword));
+}
+
+function callRegistered(
+  tool: RegisteredTool,
+  args: JsonObject,
+  context: Context,
+): ToolReturn | Promise<ToolReturn> {
+  if (!tool.input) return tool.handler(args, context);
+  const checked = checkValue(tool.input, args);
+  if (!(checked instanceof Promise)) return callChecked(tool, checked, context);
+  return checked.then((value) => {
+    if (context.signal.aborted) throw new McpError('ABORTED', 'The call was cancelled before it started');
+    return callChecked(tool, value, context);
+  });
+}
+
+function callChecked(
+  tool: RegisteredTool,
+  checked: Checked<unknown>,
+  context: Context,
+): ToolReturn | Promise<ToolReturn> {
+  const { violation } = checked;
+  // Sound: an input schema has an object at its root, and what becomes of it is for the handler's types to say.
+  if (!violation) return tool.handler(checked.value as JsonObject, context);
+  const text = `Invalid arguments for tool "${tool.definition.name}": ${violation.message} (${violation.keyword})`;
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+/** @throws McpError `HANDLER_FAILED` when the tool breaks its own word. */
+function checkOutput(
+  name: string,
+  schema: SchemaLike,
+  result: Partial<CallToolResult>,
+): Partial<CallToolResult> | Promise<Partial<CallToolResult>> {
+  if (result.structuredContent === undefined) {
+    throw new McpError(
+      'HANDLER_FAILED',
+      `Tool "${name}" has an output schema but returned no structuredContent`,
+    );
+  }
+  const conclude = (checked: Checked<unknown>) => {
+    if (!checked.violation) return { ...result, structuredContent: checked.value };
+    const { message, keyword } = checked.violation;
+    throw new McpError(
+      'HANDLER_FAILED',
+      `Tool "${name}" returned what breaks its output schema: ${message} (${keyword})`,
+    );
+  };
+  const checked = checkValue(schema, result.structuredContent);
+  return checked instanceof Promise ? checked.then(conclude) : conclude(checked);
 }
