@@ -222,6 +222,8 @@ describe('in the stateless dialect', () => {
     ['a response that is no object', { a: 12345 }],
     ['an action that is none', { a: { action: 'maybe' } }],
     ['an accepted form without content', { a: { action: 'accept' } }],
+    ['a form that is filled in wrongly', { a: { action: 'accept', content: { name: 5 } } }],
+    ['a form that is not filled in', { a: { action: 'accept', content: {} } }],
     ['a sample without a model', { b: { role: 'assistant', content: { type: 'text', text: 'x' } } }],
     ['a sample without content', { b: { role: 'assistant', model: 'm' } }],
     ['a sample of no role', { b: { ...PARIS, role: 'system' } }],
