@@ -78,12 +78,16 @@ export class HttpClientTransport implements Transport {
   }
 
   async start(sink: TransportSink): Promise<void> {
-    if (this.#state !== 'new') {
+    if (this.#state !== 'new' || this.#sink) {
       throw new McpError('CLOSED', `Cannot start "${this.name}": it was started before`);
     }
-    await this.#endpoint.open();
-    this.#state = 'open';
     this.#sink = sink;
+    await this.#endpoint.open();
+    if (this.#isClosed()) {
+      await this.#endpoint.close();
+      throw new McpError('CLOSED', `Cannot start "${this.name}": it was closed meanwhile`);
+    }
+    this.#state = 'open';
   }
 
   send(message: JsonRpcMessage, options?: SendOptions): Promise<void> {
@@ -193,12 +197,17 @@ export class HttpClientTransport implements Transport {
 
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
+    const wasOpen = this.#state === 'open';
     this.#state = 'closed';
     this.#stopListening?.();
     const error = new McpError('CLOSED', `The connection to "${this.name}" is closed`);
     for (const post of this.#posts) post.close(error);
     await this.#endpoint.close();
-    this.#sink?.close();
+    if (wasOpen) this.#sink?.close();
+  }
+
+  #isClosed(): boolean {
+    return this.#state === 'closed';
   }
 
   #postContext(): PostContext {

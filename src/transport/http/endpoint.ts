@@ -119,7 +119,7 @@ export class Endpoint implements RoundTripContext {
       return this.#askForHeaders(request, address);
     }
     const given = isOwn && typeof this.#headers !== 'function' ? this.#headers : undefined;
-    return { ...given, ...ownHeaders(request, address) };
+    return mergeHeaders(given, undefined, request, address);
   }
 
   dispatch(
@@ -151,13 +151,19 @@ export class Endpoint implements RoundTripContext {
     const given =
       typeof this.#headers === 'function' ? readHeaders(await this.#headers(info)) : this.#headers;
     const credentials = await this.authorizer?.authorize(info);
-    return { ...given, ...credentials, ...ownHeaders(request, address) };
+    return mergeHeaders(given, credentials, request, address);
   }
 }
 
-function ownHeaders({ headers, session, framing }: OutgoingRequest, { origin }: Address): HeaderMap {
-  if (session?.origin !== origin) return { ...headers, ...framing };
-  return { ...headers, ...framing, ...session.headers };
+/** The later ones override: what the user gives, credentials, what was handed down, and what the transport needs. */
+function mergeHeaders(
+  given: HeaderMap | undefined,
+  credentials: HeaderMap | undefined,
+  { headers, framing, session }: OutgoingRequest,
+  { origin }: Address,
+): Record<string, string> {
+  const own = session?.origin === origin ? session.headers : undefined;
+  return { ...given, ...credentials, ...headers, ...framing, ...own };
 }
 
 function parseUrl(url: string | URL): URL {

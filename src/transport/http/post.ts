@@ -110,6 +110,7 @@ export class Post implements ReplyReader, StreamOwner {
       if (!this.#awaitsResponse) this.#settle();
       if (isPlain && type === EVENT_STREAM_TYPE) {
         this.#readEvents();
+        if (!this.#isPending) this.#linger();
         return;
       }
       if (isPlain && type === JSON_TYPE) {

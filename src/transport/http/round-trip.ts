@@ -313,8 +313,8 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
       this.#fail(error);
       return;
     }
-    const message = `Cannot authorize a request to "${this.#context.name}": ${toError(error).message}`;
-    this.#fail(new McpError('UNAUTHORIZED', message, { cause: error }));
+    const message = `Cannot prepare a request to "${this.#context.name}": ${toError(error).message}`;
+    this.#fail(new McpError('HANDLER_FAILED', message, { cause: error }));
   }
 
   #fail(error: McpError): void {

@@ -120,6 +120,16 @@ describe('a message', () => {
     expect(() => transport.send(notification)).toThrow(/closed/);
   });
 
+  it('cannot be sent by a transport that was closed while it started', async () => {
+    const transport = new HttpClientTransport('http://127.0.0.1:9/mcp');
+    const sink = new RecordingSink();
+    const started = failure(transport.start(sink));
+    await transport.close();
+    expect(await started).toMatchObject({ code: 'CLOSED' });
+    expect(() => transport.send(notification)).toThrow(/closed/);
+    expect(sink.closes).toEqual([]);
+  });
+
   it('fails with the address and the reason when nobody listens', async () => {
     const { transport } = await connected('http://127.0.0.1:9/mcp?key=secret');
     const error = await failure(transport.send(request(1)));
@@ -819,7 +829,7 @@ describe('authorization', () => {
       },
     });
     const error = await failure(transport.send(request(1)));
-    expect(error).toMatchObject({ code: 'UNAUTHORIZED' });
+    expect(error).toMatchObject({ code: 'HANDLER_FAILED' });
     expect(String(error)).toContain('no keys');
   });
 });
