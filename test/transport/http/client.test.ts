@@ -415,6 +415,7 @@ describe('giving up', () => {
     await sent;
     await transport.send(request(2));
     expect(sink.messages).toEqual([{ jsonrpc: '2.0', id: 2, result: {} }]);
+    expect(server.received.map(({ message }) => message.id)).toEqual([2]);
   });
 
   it('closing ends every exchange, rejects what waits, and tells the sink once', async () => {
