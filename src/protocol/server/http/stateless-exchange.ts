@@ -61,7 +61,7 @@ export class StatelessExchange implements Carrier, InboundRequest {
         return this.#fail(error, statusOf(error));
       }
     } catch (error) {
-      return this.#fail(error, statusOf(error) === 404 ? 404 : 400);
+      return this.#fail(error, isMethodNotFound(error) ? 404 : 400);
     }
     if (!(result instanceof Promise)) return this.#finish({ jsonrpc: '2.0', id: this.id, result });
     return result.then(
@@ -103,9 +103,15 @@ const REFUSALS: readonly number[] = [
   UNSUPPORTED_PROTOCOL_VERSION,
 ];
 
-/** The status of an error that a request came to: that of a failed call is 200, for the call itself was carried out. */
+function isMethodNotFound(error: unknown): boolean {
+  return error instanceof RpcError && error.rpcCode === METHOD_NOT_FOUND;
+}
+
+/**
+ * The status of an error that a request came to: that of a failed call is 200, for the call itself was carried out. Its
+ * code says nothing of the method, which was found: a 404 would tell clients that there is no endpoint of this era.
+ */
 function statusOf(error: unknown): number {
   if (!(error instanceof RpcError)) return 500;
-  if (error.rpcCode === METHOD_NOT_FOUND) return 404;
   return REFUSALS.includes(error.rpcCode) ? 400 : 200;
 }

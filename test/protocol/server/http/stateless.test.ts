@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { RpcError } from '../../../../src/jsonrpc/index.ts';
 import { McpServer, type ServeHttpOptions, serveHttp } from '../../../../src/protocol/index.ts';
 
 const META = {
@@ -138,6 +139,17 @@ describe('the stateless dialect by HTTP', () => {
       await refusal(await post('tools/list', { _meta: unknown }, { 'mcp-protocol-version': '2099-01-01' })),
     ).toEqual([400, -32022, 'a']);
     expect(await refusal(await post('tools/call', { name: 'nobody' }))).toEqual([200, -32602, 'a']);
+  });
+
+  it('gives 200 to a call that a handler refuses with the code of an unknown method: the method itself is there', async () => {
+    const { server, post } = await serve();
+    const refuse = () => {
+      throw new RpcError(-32601, 'no such thing');
+    };
+    server.tool({ name: 'at once', inputSchema: { type: 'object' } }, refuse);
+    server.tool({ name: 'later', inputSchema: { type: 'object' } }, async () => refuse());
+    expect(await refusal(await post('tools/call', { name: 'at once' }))).toEqual([200, -32601, 'a']);
+    expect(await refusal(await post('tools/call', { name: 'later' }))).toEqual([200, -32601, 'a']);
   });
 
   it('has no sessions, no GET and no DELETE', async () => {
