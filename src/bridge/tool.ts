@@ -44,6 +44,8 @@ export interface ToolContext {
   signal?: AbortSignal;
   /** Hears how far the tool has come, before the output. */
   onProgress?: (progress: Progress) => void;
+  /** Whatever else the host agreed on with its own tools. */
+  [member: string]: unknown;
 }
 
 /** What a tool gave. Switch on `isError`. */
