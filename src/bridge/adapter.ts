@@ -1,0 +1,243 @@
+import {
+  INVALID_PARAMS,
+  isJsonObject,
+  type JsonObject,
+  McpError,
+  METHOD_NOT_FOUND,
+  RpcError,
+} from '../jsonrpc/index.ts';
+import {
+  type CallToolResult,
+  type CompiledSchema,
+  type ConnectOptions,
+  compileSchema,
+  type HttpHandlerOptions,
+  inspectSchema,
+  McpServer,
+  type RequestContext,
+  type SchemaFault,
+  type ServeHttpOptions,
+  type ServerConnection,
+  type ServerOptions,
+  type ServeStdioOptions,
+  type StdioServer,
+  serveHttp,
+  serveStdio,
+  type ToolDefinition,
+  toFetchHandler,
+  toNodeHandler,
+  type Violation,
+} from '../protocol/index.ts';
+import type { FetchListener, HttpListening, NodeListener, Transport } from '../transport/index.ts';
+import { exportOutput, exportTool } from './export.ts';
+import type { ToolRegistry } from './registry.ts';
+import { failureOf, type Tool, type ToolContext, ToolError, type ToolOutput, toolFailure } from './tool.ts';
+
+/** How many registered names the refusal of an unknown tool lists. */
+const MAX_LISTED_NAMES = 20;
+const MAX_NAME_CHARS = 64;
+
+/** What the server is, `name` and `version` first, and how it serves the registry. */
+export interface AdapterOptions extends ServerOptions {
+  /** The tools to serve. It stays the caller's: what is registered or removed shows on the next request. */
+  registry: ToolRegistry;
+  /**
+   * Handed to every tool beside the request's own `signal` and `onProgress`: each member of it is one of the tool's
+   * context. A `signal` in it gives calls up as well as the client does. Default: nothing more.
+   */
+  context?: object;
+  /**
+   * How a call of a tool that is not there is refused: as a method that does not exist (-32601), or with the code
+   * that the specification gives as an example (-32602). Default `method-not-found`.
+   */
+  unknownTool?: 'method-not-found' | 'invalid-params';
+  /** What a tool gets whose caller sent no arguments: `null`, or an object without members. Default `null`. */
+  emptyArguments?: 'null' | 'object';
+  /** Whether clients that can hear it are told when the registry changes. Default true. */
+  listChanged?: boolean;
+  /** Hears of tools that cannot be offered as they are, and of output that is not what it claims. Must not throw. Default: nobody hears. */
+  onWarning?: (warning: McpError) => void;
+}
+
+/**
+ * Serves the tools of a registry to MCP clients of either dialect, over any transport. The registry is read on each
+ * request. Calls run as they come, also several of one tool at a time.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools
+ */
+export class McpServerAdapter {
+  /** The live registry that is served. */
+  readonly registry: ToolRegistry;
+  /** The server behind it, for what else it is to offer or do: prompts, resources, middleware, other transports. */
+  readonly server: McpServer;
+  readonly #context: object;
+  readonly #hostSignal: AbortSignal | undefined;
+  readonly #unknownToolCode: number;
+  readonly #emptyArguments: 'null' | 'object';
+  readonly #warn: (warning: McpError) => void;
+  /** What was last said of a tool, so that listing again does not say it again. */
+  readonly #warned = new WeakMap<Tool, string>();
+  readonly #unfollow: () => void;
+  readonly #listening = new Set<Promise<HttpListening>>();
+
+  /** @throws TypeError when an option is missing or out of range. */
+  constructor(options: AdapterOptions) {
+    const { registry, context = {}, listChanged = true } = options;
+    if (!registry) throw new TypeError('registry must be a ToolRegistry');
+    this.registry = registry;
+    this.#context = context;
+    this.#hostSignal =
+      'signal' in context && context.signal instanceof AbortSignal ? context.signal : undefined;
+    this.#unknownToolCode = options.unknownTool === 'invalid-params' ? INVALID_PARAMS : METHOD_NOT_FOUND;
+    this.#emptyArguments = options.emptyArguments ?? 'null';
+    this.#warn = options.onWarning ?? (() => {});
+    const { capabilities } = options;
+    this.server = new McpServer({
+      ...options,
+      capabilities: { ...capabilities, tools: { ...capabilities?.tools, listChanged } },
+    });
+    this.server.toolSource({
+      list: () => this.#list(),
+      call: (name, args, request) => this.#call(name, args, request),
+      inputSchemaOf: (name) => registry.get(name)?.inputSchema,
+    });
+    this.#unfollow = listChanged ? registry.onChange(() => this.server.notifyToolsChanged()) : () => {};
+  }
+
+  /** Serves one client over a transport that was not started yet; what `McpClient.inProcess(adapter)` calls. */
+  connect(transport: Transport, options: ConnectOptions = {}): ServerConnection {
+    return this.server.connect(transport, options);
+  }
+
+  /** Serves one client over the standard streams, until it ends its input. */
+  serveStdio(options: ServeStdioOptions = {}): StdioServer {
+    return serveStdio(this.server, options);
+  }
+
+  /**
+   * Serves clients by HTTP, on this machine alone unless told otherwise.
+   *
+   * @throws McpError `TRANSPORT_FAILED` when the address cannot be listened on.
+   */
+  serveHttp(options: ServeHttpOptions = {}): Promise<HttpListening> {
+    const listening = serveHttp(this.server, options);
+    this.#listening.add(listening);
+    return listening;
+  }
+
+  /** Makes a listener for node:http, and for any framework on it. */
+  toNodeHandler(options: HttpHandlerOptions = {}): NodeListener {
+    return toNodeHandler(this.server, options);
+  }
+
+  /** Makes a function from a web-standard request to its response. */
+  toFetchHandler(options: HttpHandlerOptions = {}): FetchListener {
+    return toFetchHandler(this.server, options);
+  }
+
+  /** Ends all connections, stops listening and lets go of the registry. Idempotent, never rejects. */
+  async close(): Promise<void> {
+    this.#unfollow();
+    // Together: a listener ends the streams that the server's own end waits for.
+    const listening = await Promise.allSettled(this.#listening);
+    const started = listening.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    await Promise.all([this.server.close(), ...started.map((each) => each.close())]);
+  }
+
+  #list(): ToolDefinition[] {
+    const definitions: ToolDefinition[] = [];
+    for (const name of this.registry.names()) {
+      const tool = this.registry.get(name);
+      const definition = tool && this.#define(tool, name);
+      if (definition) definitions.push(definition);
+    }
+    return definitions;
+  }
+
+  #define(tool: Tool, name: string): ToolDefinition | undefined {
+    const { outputSchema } = tool;
+    const fault = inspectSchema(tool.inputSchema, { rootObject: true });
+    if (fault) {
+      this.#warnOnce(tool, `Left out tool ${JSON.stringify(name)}: its input schema ${describe(fault)}`);
+      return undefined;
+    }
+    const outputFault = outputSchema && inspectSchema(outputSchema);
+    if (!outputFault) return exportTool(tool, name, outputSchema);
+    const message = `Listed tool ${JSON.stringify(name)} without its output schema, which ${describe(outputFault)}`;
+    this.#warnOnce(tool, message);
+    return exportTool(tool, name, undefined);
+  }
+
+  async #call(name: string, args: JsonObject | undefined, request: RequestContext): Promise<CallToolResult> {
+    const tool = this.registry.get(name);
+    if (!tool) throw this.#unknownTool(name);
+    const schema = this.#compileInput(tool, name);
+    // A cancellation that came together with the request is heard first.
+    await Promise.resolve();
+    const violation = schema.validate(args ?? {});
+    const given = args ?? (this.#emptyArguments === 'object' ? {} : null);
+    const output = violation
+      ? toolFailure(misfit(name, violation))
+      : await runTool(tool, name, given, this.#contextOf(request));
+    return exportOutput(name, output, this.#warn);
+  }
+
+  /** @throws RpcError for a tool that is not offered. */
+  #compileInput({ inputSchema }: Tool, name: string): CompiledSchema {
+    try {
+      if (isJsonObject(inputSchema) && inputSchema.type === 'object') return compileSchema(inputSchema);
+    } catch (error) {
+      if (!(error instanceof McpError)) throw error;
+    }
+    const message = `Tool ${quote(name)} is not offered: its input schema cannot be used`;
+    throw new RpcError(this.#unknownToolCode, message);
+  }
+
+  #contextOf(request: RequestContext): ToolContext {
+    const signal = this.#hostSignal ? AbortSignal.any([request.signal, this.#hostSignal]) : request.signal;
+    const context: ToolContext = { ...this.#context, signal };
+    const meta = request.params._meta;
+    if (isJsonObject(meta) && meta.progressToken !== undefined) {
+      context.onProgress = ({ progress, total, message }) => void request.progress(progress, total, message);
+    }
+    return context;
+  }
+
+  #unknownTool(name: string): RpcError {
+    const names = this.registry.names();
+    const listed = names.slice(0, MAX_LISTED_NAMES).map(quote).join(', ');
+    const more = names.length > MAX_LISTED_NAMES ? `, … (${names.length} in all)` : '';
+    const found = names.length === 0 ? 'there are no tools' : `there are ${listed}${more}`;
+    return new RpcError(this.#unknownToolCode, `Unknown tool ${quote(name)}: ${found}`);
+  }
+
+  #warnOnce(tool: Tool, message: string): void {
+    if (this.#warned.get(tool) === message) return;
+    this.#warned.set(tool, message);
+    this.#warn(new McpError('INVALID_SCHEMA', message));
+  }
+}
+
+/** Never rejects: whatever happens to a tool that was found is its output. */
+async function runTool(tool: Tool, name: string, args: unknown, context: ToolContext): Promise<ToolOutput> {
+  const { signal } = context;
+  try {
+    signal?.throwIfAborted();
+    return await tool.call(args, context);
+  } catch (error) {
+    return failureOf(name, error, signal);
+  }
+}
+
+function misfit(name: string, { message, keyword }: Violation): ToolError {
+  const what = `The arguments of tool ${JSON.stringify(name)} do not fit its input schema`;
+  return new ToolError('validation', `${what}: ${message} (keyword "${keyword}")`);
+}
+
+function describe({ path, reason }: SchemaFault): string {
+  return path === '' ? reason : `at ${path} ${reason}`;
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)}…` : name);
+}
