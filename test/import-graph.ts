@@ -49,15 +49,26 @@ export function importsOf(name: string, source: string): string[] {
     else if (ts.isImportTypeNode(node))
       take(ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined);
     else if (ts.isCallExpression(node) && isLoader(node.expression)) take(node.arguments[0]);
+    else if (
+      ts.isVariableDeclaration(node) &&
+      isCreateRequire(node.initializer) &&
+      node.name.getText() !== 'require'
+    )
+      throw new Error(`${name} hides its imports behind the name ${node.name.getText()}`);
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(name, source, ts.ScriptTarget.Latest, true));
   return specifiers;
 }
 
+/** What `createRequire` makes must be called at once or be named `require`, so that its calls are seen. */
 function isLoader(callee: ts.Expression): boolean {
-  if (callee.kind === ts.SyntaxKind.ImportKeyword) return true;
+  if (callee.kind === ts.SyntaxKind.ImportKeyword || isCreateRequire(callee)) return true;
   return /^(require|require\.resolve|import\.meta\.resolve)$/.test(callee.getText());
+}
+
+function isCreateRequire(node: ts.Node | undefined): boolean {
+  return node !== undefined && ts.isCallExpression(node) && node.expression.getText() === 'createRequire';
 }
 
 /** One circle in the graph as the files along it, the first one repeated at the end; undefined when there is none. */

@@ -94,8 +94,10 @@ describe('the check itself', () => {
       import 'a'; import b from 'b'; import type { C } from 'c'; export { d } from 'd'; export * from 'e';
       export type * from 'f'; type G = import('g').G; const h = await import('h'); const i = require('i');
       import j = require('j'); const k = require.resolve('k'); const l = import.meta.resolve('l');
+      const m = createRequire(import.meta.url)('m');
     `;
-    expect(importsOf('x.ts', source)).toStrictEqual([...'abcdefghijkl']);
+    expect(importsOf('x.ts', source)).toStrictEqual([...'abcdefghijklm']);
+    expect(() => importsOf('x.ts', 'const load = createRequire(import.meta.url);')).toThrow('hides');
     expect(() => importsOf('x.ts', 'await import(name)')).toThrow('computed');
   });
 
