@@ -117,3 +117,13 @@ it('a client that never says what it wants is not waited for', async () => {
   socket.resume().write('GET /mcp HTTP/1.1\r\nhost: localhost\r\n');
   await once(socket, 'close');
 });
+
+it('and does not keep the server from closing', async () => {
+  const { listener, url } = await listen({ handshakeTimeoutMs: 2 ** 31 - 1 });
+  close = () => listener.close();
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.resume().write('GET /mcp HTTP/1.1\r\nhost: localhost\r\n');
+  // Answered on another connection later: what was sent before is being waited for by then.
+  await (await dialWebSocket(url)).transport.close();
+  await Promise.all([listener.close(), once(socket, 'close')]);
+});

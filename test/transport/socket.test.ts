@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonRpcMessage, McpError } from '../../src/jsonrpc/index.ts';
+import { bind } from '../../src/transport/bind.ts';
 import {
   listenSocket,
   type SocketListenOptions,
@@ -248,6 +249,22 @@ describe('listening', () => {
         expect(existsSync(socketPath())).toBe(false);
       } finally {
         process.umask(before);
+      }
+    });
+
+    it('lets nobody else in from the moment that there is a file', async () => {
+      const before = process.umask(0);
+      const server = createServer();
+      let mode: number | undefined;
+      server.once('listening', () => {
+        mode = statSync(socketPath()).mode & 0o077;
+      });
+      try {
+        await bind(server, { path: socketPath() });
+        expect(mode).toBe(0);
+      } finally {
+        process.umask(before);
+        server.close();
       }
     });
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import { Agent, createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -94,6 +94,26 @@ describe('accepting WebSockets', () => {
     expect(await server.sink.messageNumber(1)).toEqual(long);
     await server.transport.send(long);
     expect(await sink.messageNumber(1)).toEqual(long);
+  });
+
+  it('writes what one turn of the event loop sends at once', async () => {
+    const { server, host } = await httpServer();
+    let writes = 0;
+    server.once('connection', (socket: Socket) => {
+      const write = socket._writev?.bind(socket);
+      socket._writev = (...args) => {
+        writes += 1;
+        write?.(...args);
+      };
+    });
+    const { client } = await accept({ server });
+    const { sink } = await dial(`ws://${host}/mcp`);
+    const { transport } = await client(1);
+    for (let at = 0; at < 100; at++) transport.send(note(`method ${at}`));
+    await Promise.resolve();
+    transport.send(note('last'));
+    expect(await sink.messageNumber(101)).toEqual(note('last'));
+    expect(writes).toBe(1);
   });
 
   it('loses nothing that a client sends before its transport is started', async () => {

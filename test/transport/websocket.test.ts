@@ -8,7 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type JsonRpcMessage, TimeoutError } from '../../src/jsonrpc/index.ts';
 import { HttpError, WebSocketTransport } from '../../src/transport/index.ts';
 import { RecordingSink } from './recording-sink.ts';
-import { accepting, closeFrame, dialWebSocket, frame, framesIn, rawServer, TEXT } from './websocket-peers.ts';
+import { accepting, closeFrame, dialWebSocket, frame, rawServer, TEXT } from './websocket-peers.ts';
 
 const note = (method: string, params?: { [key: string]: unknown }): JsonRpcMessage =>
   params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method };
@@ -117,17 +117,6 @@ describe('a WebSocket to a server', () => {
     (await dial(url)).transport.send(note('long', { text: 'x'.repeat(2 ** 19) }));
     const [chunk] = await once(await socket, 'data');
     expect(chunk[0]).toBe(TEXT & 0x7f); // Not the last frame of its message.
-  });
-
-  it('writes what one turn of the event loop sends in one piece', async () => {
-    const { url, socket } = await raw();
-    const { transport } = await dial(url);
-    const peer = await socket;
-    for (let at = 0; at < 100; at++) transport.send(note(`method ${at}`));
-    await Promise.resolve();
-    transport.send(note('last'));
-    const [chunk] = await once(peer, 'data');
-    expect(framesIn(chunk)).toHaveLength(101);
   });
 
   it('returns nothing while there is room, and a promise until there is room again', async () => {
