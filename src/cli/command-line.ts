@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
-import type { ClientOptions } from '../protocol/index.ts';
-import type { ProcessSpec } from '../transport/index.ts';
+import type { ClientOptions, SubscriptionFilter } from '../protocol/index.ts';
+import type { HeaderMap } from '../transport/index.ts';
+import { parseAddress, parseHeaders, parseProcess, type Target } from './target.ts';
 import { parseArguments, type ToolArguments } from './tool-arguments.ts';
 import { UsageError } from './usage.ts';
 
@@ -8,12 +9,16 @@ import { UsageError } from './usage.ts';
 export type Command =
   | { name: 'help' }
   | { name: 'version' }
-  | ({ name: 'discover' | 'tools' } & Connect)
-  | ({ name: 'call'; tool: string; toolArguments: ToolArguments } & Connect);
+  | ({ name: 'discover' | 'tools' | 'resources' | 'prompts' } & Connect)
+  | ({ name: 'call'; tool: string; toolArguments: ToolArguments } & Connect)
+  | ({ name: 'read'; uri: string; file: string | undefined } & Connect)
+  | ({ name: 'prompt'; prompt: string; promptArguments: { [name: string]: string } } & Connect)
+  | ({ name: 'listen'; filter: SubscriptionFilter } & Connect);
 
 /** Which server to speak to, and how. */
 export interface Connect {
-  target: ProcessSpec;
+  target: Target;
+  headers: HeaderMap;
   dialect: NonNullable<ClientOptions['dialect']>;
   /** Undefined: the library's default. */
   timeoutMs: number | undefined;
@@ -25,10 +30,27 @@ const OPTIONS = {
   json: { type: 'boolean' },
   dialect: { type: 'string' },
   timeout: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  output: { type: 'string' },
+  tools: { type: 'boolean' },
+  prompts: { type: 'boolean' },
+  resources: { type: 'boolean' },
+  resource: { type: 'string', multiple: true },
   verbose: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
 } as const;
+
+type Values = ReturnType<typeof parseOptions>['values'];
+
+/** Options that belong to one command. */
+const OWN_OPTIONS: { readonly [option in keyof Values]?: Command['name'] } = {
+  output: 'read',
+  tools: 'listen',
+  prompts: 'listen',
+  resources: 'listen',
+  resource: 'listen',
+};
 
 /** Reads the command line, without the program. @throws UsageError when it makes no sense. */
 export function parseCommandLine(argv: readonly string[]): Command {
@@ -38,27 +60,61 @@ export function parseCommandLine(argv: readonly string[]): Command {
   if (values.help || (own.length === 0 && separator === -1)) return { name: 'help' };
   if (values.version) return { name: 'version' };
   const [name, ...rest] = positionals;
-  if (name !== 'discover' && name !== 'tools' && name !== 'call') {
-    throw new UsageError(
-      name === undefined
-        ? 'What to do is missing: discover, tools or call'
-        : `Unknown command ${JSON.stringify(name)}: it must be discover, tools or call`,
-    );
+  refuseForeignOptions(name, values);
+  // The server stands last, whichever way it is named, so that no other word can be taken for it.
+  const target =
+    separator === -1 ? () => parseAddress(rest.pop()) : () => parseProcess(argv.slice(separator + 1));
+  return readCommand(name, rest, values, target);
+}
+
+function readCommand(
+  name: string | undefined,
+  rest: string[],
+  values: Values,
+  target: () => Target,
+): Command {
+  switch (name) {
+    case 'discover':
+    case 'tools':
+    case 'resources':
+    case 'prompts': {
+      const connect = readConnect(values, target());
+      refuseSurplus(name, rest);
+      return { name, ...connect };
+    }
+    case 'listen': {
+      const connect = readConnect(values, target());
+      refuseSurplus(name, rest);
+      return { name, filter: readFilter(values), ...connect };
+    }
+    case 'call': {
+      const connect = readConnect(values, target());
+      const [tool, ...words] = rest;
+      if (tool === undefined) throw new UsageError('The name of the tool to call is missing');
+      return { name, tool, toolArguments: parseArguments(words), ...connect };
+    }
+    case 'read': {
+      const connect = readConnect(values, target());
+      const [uri, ...surplus] = rest;
+      if (uri === undefined) throw new UsageError('The URI of the resource to read is missing');
+      refuseSurplus(name, surplus);
+      return { name, uri, file: values.output, ...connect };
+    }
+    case 'prompt': {
+      const connect = readConnect(values, target());
+      const [prompt, ...words] = rest;
+      if (prompt === undefined) throw new UsageError('The name of the prompt is missing');
+      return { name, prompt, promptArguments: readPromptArguments(words), ...connect };
+    }
+    default: {
+      const known = 'discover, tools, call, resources, read, prompts, prompt or listen';
+      throw new UsageError(
+        name === undefined
+          ? `What to do is missing: ${known}`
+          : `Unknown command ${JSON.stringify(name)}: it must be ${known}`,
+      );
+    }
   }
-  const connect: Connect = {
-    target: parseTarget(separator === -1 ? [] : argv.slice(separator + 1)),
-    dialect: parseDialect(values.dialect),
-    timeoutMs: parseTimeout(values.timeout),
-    json: values.json ?? false,
-    verbose: values.verbose ?? false,
-  };
-  if (name === 'call') {
-    const [tool, ...words] = rest;
-    if (tool === undefined) throw new UsageError('The name of the tool to call is missing');
-    return { name, tool, toolArguments: parseArguments(words), ...connect };
-  }
-  if (rest.length > 0) throw new UsageError(`"${name}" takes no ${JSON.stringify(rest[0])}`);
-  return { name, ...connect };
 }
 
 function parseOptions(own: readonly string[]) {
@@ -70,9 +126,49 @@ function parseOptions(own: readonly string[]) {
   }
 }
 
-function parseTarget([command, ...args]: readonly string[]): ProcessSpec {
-  if (!command) throw new UsageError('The server is missing: write -- and the command that starts it');
-  return { command, args };
+function refuseForeignOptions(name: string | undefined, values: Values): void {
+  for (const [option, command] of Object.entries(OWN_OPTIONS)) {
+    // Sound: the table's keys are options.
+    if (values[option as keyof Values] !== undefined && name !== command) {
+      throw new UsageError(`--${option} belongs to "${command}"`);
+    }
+  }
+}
+
+function refuseSurplus(name: string, [surplus]: readonly string[]): void {
+  if (surplus !== undefined) throw new UsageError(`"${name}" takes no ${JSON.stringify(surplus)}`);
+}
+
+function readConnect(values: Values, target: Target): Connect {
+  if (values.header && target.by !== 'http' && target.by !== 'webSocket') {
+    throw new UsageError('--header needs a server with an http or ws address');
+  }
+  return {
+    target,
+    headers: parseHeaders(values.header ?? []),
+    dialect: parseDialect(values.dialect),
+    timeoutMs: parseTimeout(values.timeout),
+    json: values.json ?? false,
+    verbose: values.verbose ?? false,
+  };
+}
+
+/** Without a choice: all lists. */
+function readFilter({ tools, prompts, resources, resource }: Values): SubscriptionFilter {
+  const all = !tools && !prompts && !resources && !resource;
+  return {
+    ...((all || tools) && { toolsListChanged: true }),
+    ...((all || prompts) && { promptsListChanged: true }),
+    ...((all || resources) && { resourcesListChanged: true }),
+    ...(resource && { resourceSubscriptions: resource }),
+  };
+}
+
+function readPromptArguments(words: readonly string[]): { [name: string]: string } {
+  const read = parseArguments(words);
+  if (read.from === 'nothing') return {};
+  if (read.from !== 'pairs') throw new UsageError('The arguments of a prompt must be key=value');
+  return Object.fromEntries(read.pairs.map(({ key, text }) => [key, text]));
 }
 
 function parseDialect(value: string | undefined): Connect['dialect'] {

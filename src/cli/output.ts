@@ -1,3 +1,4 @@
+import type { Buffer } from 'node:buffer';
 import type { Writable } from 'node:stream';
 import { McpError } from '../jsonrpc/index.ts';
 
@@ -26,6 +27,15 @@ export class Output {
     return this.#out.isTTY ? (this.#out.columns ?? 80) : Number.POSITIVE_INFINITY;
   }
 
+  get isTerminal(): boolean {
+    return this.#out.isTTY === true;
+  }
+
+  /** Bytes as they are; a terminal gets text alone, without the control characters that could take it over. */
+  printBytes(bytes: Buffer, isText: boolean): Promise<void> {
+    return isText && this.isTerminal ? this.print(bytes.toString()) : write(this.#out, bytes);
+  }
+
   /** Text for people or pipes. A terminal gets it without the control characters that could take it over. */
   print(text: string): Promise<void> {
     const shown = this.#out.isTTY ? withoutControls(text) : text;
@@ -43,13 +53,13 @@ export class Output {
   }
 }
 
-function write(stream: Writable, text: string): Promise<void> {
+function write(stream: Writable, data: string | Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     if (stream.destroyed || !stream.writable) {
       resolve();
       return;
     }
-    stream.write(text, (error) => {
+    stream.write(data, (error) => {
       if (!error || isClosedPipe(error)) resolve();
       else
         reject(

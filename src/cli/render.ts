@@ -2,10 +2,15 @@ import { convertContent, textOf } from '../bridge/index.ts';
 import { isJsonObject } from '../jsonrpc/index.ts';
 import type {
   CallToolResult,
+  GetPromptResult,
   Implementation,
   JsonSchema,
+  ListenEvent,
   McpClient,
   Progress,
+  PromptDefinition,
+  Resource,
+  ResourceTemplate,
   ToolDefinition,
 } from '../protocol/index.ts';
 import { typesOf } from './tool-arguments.ts';
@@ -37,6 +42,58 @@ export function renderTools(tools: readonly ToolDefinition[], columns: number): 
     firstLine(description),
   ]);
   return renderTable([['NAME', 'ARGUMENTS', 'DESCRIPTION'], ...rows], columns);
+}
+
+export function renderResources(
+  resources: readonly Resource[],
+  templates: readonly ResourceTemplate[],
+  columns: number,
+): string {
+  if (resources.length + templates.length === 0) return 'The server has no resources';
+  const rows = [
+    ...resources.map(({ uri, name, mimeType, description }) => [
+      uri,
+      name,
+      mimeType ?? '',
+      firstLine(description),
+    ]),
+    ...templates.map(({ uriTemplate, name, mimeType, description }) => [
+      uriTemplate,
+      name,
+      mimeType ?? '',
+      firstLine(description),
+    ]),
+  ];
+  return renderTable([['URI', 'NAME', 'TYPE', 'DESCRIPTION'], ...rows], columns);
+}
+
+export function renderPrompts(prompts: readonly PromptDefinition[], columns: number): string {
+  if (prompts.length === 0) return 'The server has no prompts';
+  const rows = prompts.map(({ name, description, arguments: args = [] }) => [
+    name,
+    args.map((argument) => `${argument.name}${argument.required ? '' : '?'}`).join(', '),
+    firstLine(description),
+  ]);
+  return renderTable([['NAME', 'ARGUMENTS', 'DESCRIPTION'], ...rows], columns);
+}
+
+export function renderPrompt({ messages }: GetPromptResult): string {
+  return messages
+    .map(({ role, content }) => `${role}: ${textOf({ content: convertContent([content]) })}`)
+    .join('\n\n');
+}
+
+export function renderEvent(event: ListenEvent): string {
+  switch (event.type) {
+    case 'toolsListChanged':
+      return 'The tools have changed';
+    case 'promptsListChanged':
+      return 'The prompts have changed';
+    case 'resourcesListChanged':
+      return 'The resources have changed';
+    case 'resourceUpdated':
+      return `Resource ${event.uri} has changed`;
+  }
 }
 
 /** `path: string, limit?: number` */

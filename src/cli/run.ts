@@ -1,15 +1,26 @@
+import { Buffer } from 'node:buffer';
+import { writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { type JsonObject, McpError, toError } from '../jsonrpc/index.ts';
 import {
+  type ClientOptions,
   DEFAULT_PROBE_TIMEOUT_MS,
   McpClient,
   type Notification,
   type RequestOptions,
-  type StdioOptions,
 } from '../protocol/index.ts';
 import type { Command, Connect } from './command-line.ts';
 import type { Output } from './output.ts';
-import { renderProgress, renderResult, renderServer, renderTools } from './render.ts';
+import {
+  renderEvent,
+  renderProgress,
+  renderPrompt,
+  renderPrompts,
+  renderResources,
+  renderResult,
+  renderServer,
+  renderTools,
+} from './render.ts';
 import { parseJsonObject, type ToolArguments, typePairs } from './tool-arguments.ts';
 import { EXIT, UsageError } from './usage.ts';
 
@@ -31,9 +42,10 @@ export async function run(command: Connected, surroundings: Surroundings): Promi
     if (args.from === 'stdin') args = await readStdin(surroundings, command.verbose);
   }
   let client: McpClient;
+  const lost = new AbortController();
   const startedAt = performance.now();
   try {
-    client = await McpClient.stdio(command.target, clientOptions(command, surroundings));
+    client = await connect(command, surroundings, lost);
   } catch (error) {
     return fail(error, EXIT.connect, surroundings);
   }
@@ -44,7 +56,7 @@ export async function run(command: Connected, surroundings: Surroundings): Promi
     );
   }
   try {
-    return await perform(command, client, args, surroundings);
+    return await perform(command, client, args, { ...surroundings, lost: lost.signal });
   } catch (error) {
     if (error instanceof UsageError) throw error;
     return fail(error, EXIT.request, surroundings);
@@ -57,7 +69,7 @@ async function perform(
   command: Connected,
   client: McpClient,
   args: ToolArguments,
-  surroundings: Surroundings,
+  surroundings: Surroundings & { lost: AbortSignal },
 ): Promise<number> {
   const { output, signal } = surroundings;
   switch (command.name) {
@@ -71,7 +83,78 @@ async function perform(
     }
     case 'call':
       return call(command, client, args, surroundings);
+    case 'resources':
+      return listResources(command, client, surroundings);
+    case 'read':
+      return read(command, client, surroundings);
+    case 'prompts': {
+      const prompts = await client.listPrompts({ signal });
+      await (command.json ? output.printJson(prompts) : output.print(renderPrompts(prompts, output.columns)));
+      return EXIT.ok;
+    }
+    case 'prompt': {
+      const prompt = await client.getPrompt(command.prompt, command.promptArguments, { signal });
+      await (command.json ? output.printJson(prompt) : output.print(renderPrompt(prompt)));
+      return EXIT.ok;
+    }
+    case 'listen':
+      return listen(command, client, surroundings);
   }
+}
+
+async function listResources(
+  { json }: Connect,
+  client: McpClient,
+  { output, signal }: Surroundings,
+): Promise<number> {
+  const resources = await client.listResources({ signal });
+  const resourceTemplates = await client.listResourceTemplates({ signal });
+  if (json) await output.printJson({ resources, resourceTemplates });
+  else await output.print(renderResources(resources, resourceTemplates, output.columns));
+  return EXIT.ok;
+}
+
+/** Text is printed as it is; bytes are written where nobody would look at them. */
+async function read(
+  { uri, file, json }: Extract<Command, { name: 'read' }>,
+  client: McpClient,
+  { output, signal }: Surroundings,
+): Promise<number> {
+  const result = await client.readResource(uri, { signal });
+  if (json) {
+    await output.printJson(result);
+    return EXIT.ok;
+  }
+  const contents = result.contents.map((part) =>
+    'text' in part ? Buffer.from(part.text) : Buffer.from(part.blob, 'base64'),
+  );
+  const isText = result.contents.every((part) => 'text' in part);
+  if (file !== undefined) {
+    await writeFile(file, Buffer.concat(contents));
+  } else if (isText || !output.isTerminal) {
+    for (const content of contents) await output.printBytes(content, isText);
+  } else {
+    output.note(
+      `The resource is binary: use --output, or a pipe, to get its ${Buffer.concat(contents).length} bytes`,
+    );
+  }
+  return EXIT.ok;
+}
+
+async function listen(
+  { filter, json, verbose }: Extract<Command, { name: 'listen' }>,
+  client: McpClient,
+  { output, signal, lost }: Surroundings & { lost: AbortSignal },
+): Promise<number> {
+  const subscription = await client.listen(filter, { signal: AbortSignal.any([signal, lost]) });
+  if (verbose || Object.keys(subscription.filter).length < Object.keys(filter).length) {
+    output.note(`The server reports: ${Object.keys(subscription.filter).join(', ') || 'nothing'}`);
+  }
+  for await (const event of subscription) {
+    await output.print(json ? JSON.stringify(event) : renderEvent(event));
+  }
+  lost.throwIfAborted();
+  return EXIT.ok;
 }
 
 async function call(
@@ -115,16 +198,27 @@ async function typed(
   return typePairs(args.pairs, tools.find(({ name }) => name === tool)?.inputSchema);
 }
 
+function connect(command: Connected, surroundings: Surroundings, lost: AbortController): Promise<McpClient> {
+  const options = clientOptions(command, surroundings);
+  options.onClose = (reason) => lost.abort(reason);
+  const { target, headers, verbose } = command;
+  switch (target.by) {
+    case 'process':
+      return McpClient.stdio(target.spec, { ...options, stderr: verbose ? 'inherit' : 'pipe' });
+    case 'http':
+      return McpClient.http(target.url, { ...options, headers });
+    case 'webSocket':
+      return McpClient.webSocket(target.url, { ...options, headers });
+    case 'socket':
+      return McpClient.socket(target.socket, options);
+  }
+}
+
 function clientOptions(
   { dialect, timeoutMs, verbose }: Connect,
   { output, version, signal }: Surroundings,
-): StdioOptions {
-  const options: StdioOptions = {
-    clientInfo: { name: 'mcpwire', version },
-    dialect,
-    signal,
-    stderr: verbose ? 'inherit' : 'pipe',
-  };
+): ClientOptions {
+  const options: ClientOptions = { clientInfo: { name: 'mcpwire', version }, dialect, signal };
   if (timeoutMs !== undefined) {
     options.timeoutMs = timeoutMs;
     options.connectTimeoutMs = timeoutMs;

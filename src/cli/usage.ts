@@ -7,12 +7,23 @@ export const EXIT = {
   request: 4,
 } as const;
 
-export const USAGE = `Usage:
-  mcpwire discover [options] -- <command> [args…]      what the server is
-  mcpwire tools [options] -- <command> [args…]         what tools it has
-  mcpwire call <tool> [<arguments>] [options] -- <command> [args…]
+export const USAGE = `Usage: mcpwire <what> [options] <server>
 
-The server is started with the command after "--", spoken to over its standard streams, and ended afterwards.
+What:
+  discover                        what the server is
+  tools                           what tools it has
+  call <tool> [<arguments>]       call a tool
+  resources                       what resources and resource templates it has
+  read <uri>                      read a resource
+  prompts                         what prompts it has
+  prompt <name> [key=value …]     fill in a prompt
+  listen                          print what changes at the server, until interrupted
+
+Server, always last:
+  -- <command> [args…]            started, spoken to over its standard streams, and ended afterwards
+  http://… https://…              Streamable HTTP, or the deprecated HTTP+SSE
+  ws://… wss://…                  WebSocket
+  unix:<path> tcp:<host>:<port>   a socket
 
 Arguments of a tool:
   key=value …   each value is read as the tool's schema says: number, boolean, JSON for objects and arrays, else text
@@ -20,9 +31,14 @@ Arguments of a tool:
   -             one JSON object from standard input
 
 Options:
-  --json                 print JSON: the result, the list or the description as the server gave it
+  --json                 print JSON: the result, the list or the description as the server gave it; listen: one line
+                         an event
   --dialect <dialect>    auto (default), stateless or session
   --timeout <seconds>    how long the server may take over the handshake, and over each request; default 60
+  --header 'Name: value' a header of every request, for http and ws; may be repeated; never printed
+  --output <file>        read: write the resource to a file
+  --tools --prompts --resources --resource <uri>
+                         listen: what to listen for; by default all lists
   --verbose              show warnings, progress, log messages and the server's stderr, all on stderr
   --help                 print this text
   --version              print the version
@@ -31,7 +47,7 @@ Exit status:
   0    done
   1    the tool ran and reported an error
   2    the command line makes no sense
-  3    the server could not be started, or spoke no dialect that is known here
+  3    the server could not be started or reached, or spoke no dialect that is known here
   4    the server refused a request, did not answer in time, or was lost; or the output could not be written
   130  interrupted; 143 terminated
 `;

@@ -58,7 +58,7 @@ describe('mcpwire', () => {
     expect(await finish(spawn(process.execPath, [CLI, 'tools']))).toEqual({
       status: 2,
       out: '',
-      err: 'mcpwire: The server is missing: write -- and the command that starts it\nTry mcpwire --help\n',
+      err: 'mcpwire: The server is missing: end with its address, or with -- and the command that starts it\nTry mcpwire --help\n',
     });
   });
 });

@@ -6,7 +6,8 @@ describe('parseCommandLine', () => {
   it('takes everything after -- for the command of the server, options too', () => {
     expect(parseCommandLine(['tools', '--json', '--', 'npx', '-y', 'pkg', '--', '--verbose'])).toEqual({
       name: 'tools',
-      target: { command: 'npx', args: ['-y', 'pkg', '--', '--verbose'] },
+      target: { by: 'process', spec: { command: 'npx', args: ['-y', 'pkg', '--', '--verbose'] } },
+      headers: {},
       dialect: 'auto',
       timeoutMs: undefined,
       json: true,
@@ -38,7 +39,8 @@ describe('parseCommandLine', () => {
           { key: 'b', text: '-2' },
         ],
       },
-      target: { command: 'x', args: [] },
+      target: { by: 'process', spec: { command: 'x', args: [] } },
+      headers: {},
       dialect: 'session',
       timeoutMs: 2500,
       json: false,
@@ -60,10 +62,20 @@ describe('parseCommandLine', () => {
   it.each<[string[], RegExp]>([
     [['--', 'x'], /What to do is missing/],
     [['--json'], /What to do is missing/],
-    [['list', '--', 'x'], /Unknown command "list": it must be discover, tools or call/],
-    [['tools'], /The server is missing: write -- and the command that starts it/],
-    [['tools', '--'], /The server is missing/],
-    [['tools', '--', ''], /The server is missing/],
+    [['list', '--', 'x'], /Unknown command "list": it must be discover, tools, call,/],
+    [['tools'], /The server is missing: end with its address/],
+    [['tools', '--'], /The command that starts the server is missing/],
+    [['tools', '--', ''], /The command that starts the server is missing/],
+    [['tools', 'example.com'], /Cannot read the server "example.com"/],
+    [['tools', 'tcp:localhost'], /must be tcp:host:port/],
+    [['tools', 'http:'], /is no address/],
+    [['tools', '--header', 'X: secret', '--', 'x'], /--header needs a server with an http or ws address/],
+    [['tools', '--header', 'secret', 'http://localhost'], /^--header must be "Name: value"$/],
+    [['tools', '--output', 'f', '--', 'x'], /--output belongs to "read"/],
+    [['tools', '--tools', '--', 'x'], /--tools belongs to "listen"/],
+    [['read', 'http://localhost'], /The URI of the resource to read is missing/],
+    [['prompt', '--', 'x'], /The name of the prompt is missing/],
+    [['prompt', 'p', '{}', '--', 'x'], /must be key=value/],
     [['tools', 'x', '--', 'y'], /"tools" takes no "x"/],
     [['call', '--', 'x'], /The name of the tool to call is missing/],
     [['call', 't', 'word', '--', 'x'], /Cannot read argument "word": write key=value/],
@@ -83,5 +95,35 @@ describe('parseCommandLine', () => {
   ])('refuses %j', (argv, message) => {
     expect(() => parseCommandLine(argv)).toThrow(UsageError);
     expect(() => parseCommandLine(argv)).toThrow(message);
+  });
+
+  it.each([
+    ['https://example.com/mcp', { by: 'http', url: 'https://example.com/mcp' }],
+    ['ws://localhost:1/', { by: 'webSocket', url: 'ws://localhost:1/' }],
+    ['unix:/run/mcp.sock', { by: 'socket', socket: { path: '/run/mcp.sock' } }],
+    ['tcp:localhost:80', { by: 'socket', socket: { host: 'localhost', port: 80 } }],
+    ['tcp:[::1]:80', { by: 'socket', socket: { host: '::1', port: 80 } }],
+  ])('takes %s, last, for the server', (address, target) => {
+    expect(parseCommandLine(['call', 'fetch', 'url=http://a', address])).toMatchObject({
+      name: 'call',
+      tool: 'fetch',
+      toolArguments: { from: 'pairs', pairs: [{ key: 'url', text: 'http://a' }] },
+      target,
+    });
+  });
+
+  it('reads a resource whose URI looks like a server', () => {
+    expect(parseCommandLine(['read', 'http://a/b', 'http://server/mcp'])).toMatchObject({
+      uri: 'http://a/b',
+      target: { url: 'http://server/mcp' },
+    });
+  });
+
+  it('listens for all lists, or for what is chosen', () => {
+    const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+    expect(parseCommandLine(['listen', '--', 'x'])).toMatchObject({ filter: lists });
+    expect(parseCommandLine(['listen', '--tools', '--resource', 'a:', '--', 'x'])).toMatchObject({
+      filter: { toolsListChanged: true, resourceSubscriptions: ['a:'] },
+    });
   });
 });

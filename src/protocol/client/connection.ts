@@ -24,6 +24,7 @@ const NEVER_CANCELLED: readonly string[] = ['initialize', 'server/discover'];
 export class Connection implements DialectChannel {
   readonly transport: Transport;
   readonly peer: Peer;
+  serverStream: Promise<unknown> | undefined;
   readonly #hooks: ConnectionHooks;
   // How many listeners each resource has; the server hears of the first and of the last.
   readonly #subscribed = new Map<string, number>();

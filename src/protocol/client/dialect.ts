@@ -34,6 +34,8 @@ export interface DialectChannel {
   readonly peer: Peer;
   /** What is at the other end, for error messages. */
   readonly name: string;
+  /** Settles when the stream for what the server sends by itself is open, or refused. Absent where there is no such stream. */
+  readonly serverStream: Promise<unknown> | undefined;
   /** Adds someone who follows what arrives. Returns what removes them. */
   tap(tap: ChannelTap): () => void;
   /** Says that one more listener wants to hear of a resource; the first one sends a request. */

@@ -31,7 +31,7 @@ export function httpBinding(url: string | URL, options: HttpClientOptions): Bind
       if (!transport) return;
       transport.resumable = true;
       // Whether the server has such a stream is for it to say; a fault of the stream is a warning of the transport.
-      void transport.openStream({ headers: connection.dialect.headers('', undefined) });
+      connection.serverStream = transport.openStream({ headers: connection.dialect.headers('', undefined) });
     },
     isSessionLost: (error) => httpErrorOf(error)?.sessionLost === true,
     forgetSession: (connection) => streamableHttp(connection)?.forgetSession(),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type CallOptions,
   type InboundRequest,
@@ -22,6 +23,9 @@ import type {
 } from './dialect.ts';
 import { answerInput, type InputHandlers } from './input.ts';
 import { describeServer } from './server-description.ts';
+
+/** How long listening waits for the stream that changes come on: a server may keep silent until there is one. */
+const SERVER_STREAM_WAIT_MS = 1000;
 
 /**
  * The session dialect, the specification's *legacy*: `initialize` opens a session whose version, identity and
@@ -79,6 +83,7 @@ export class SessionDialect implements ClientDialect {
     timeoutMs: number,
   ): Promise<OpenListen> {
     const honoured = honouredBySession(filter, this.server);
+    if (channel.serverStream) await within(SERVER_STREAM_WAIT_MS, channel.serverStream);
     const stopTap = channel.tap({
       notification: (method, params) => {
         const event = readChange(method, params);
@@ -110,6 +115,16 @@ export class SessionDialect implements ClientDialect {
     if (!answered) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
     return answered;
   }
+}
+
+/** Waits for a promise, but no longer than this. */
+async function within(waitMs: number, promise: Promise<unknown>): Promise<void> {
+  const stop = new AbortController();
+  await Promise.race([
+    promise,
+    sleep(waitMs, undefined, { signal: stop.signal, ref: false }).catch(() => {}),
+  ]);
+  stop.abort();
 }
 
 function honouredBySession(
