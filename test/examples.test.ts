@@ -76,7 +76,7 @@ describe('examples', () => {
       'A model is told of 3 tools',
       'today: Tuesday',
       'own__greet: Hello, Ada!',
-      'own__count: failed, "to" must be an integer',
+      'own__count: failed, Invalid arguments for tool "count": /to must be integer, not string (type)',
       '',
     ]);
   });
