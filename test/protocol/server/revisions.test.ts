@@ -59,19 +59,17 @@ function fullServer(): McpServer {
     throw new Error('no');
   });
   server.tool({ name: 'asks' }, async (_args, context) => {
-    const properties = { n: { type: 'integer' as const, default: 1 } };
-    const answer = await context.elicit({
-      mode: 'form',
-      message: 'm',
-      requestedSchema: { type: 'object', properties },
-    });
     const { model } = await context.sample({
       maxTokens: 1,
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'x', ...own }], _meta: { 'example.com/sampled': 1 } },
       ],
     });
-    return `${answer.action} ${model} ${(await context.listRoots()).length}`;
+    const roots = await context.listRoots();
+    const properties = { n: { type: 'integer' as const, default: 1 } };
+    const requestedSchema = { type: 'object' as const, properties };
+    const answer = await context.elicit({ mode: 'form', message: 'm', requestedSchema });
+    return `${answer.action} ${model} ${roots.length}`;
   });
   server.resource(
     { uri: 'test:a', name: 'a', mimeType: 'text/plain', size: 1, annotations, ...named, ...own },
@@ -187,9 +185,8 @@ async function askInSession({
   revision,
 }: Awaited<ReturnType<typeof WireClient.speak>>): Promise<JsonObject> {
   wire.send({ jsonrpc: '2.0', id: 'ask', method: 'tools/call', params: { name: 'asks' } });
-  const { elicitationModes } = REVISIONS[revision];
-  const questions = elicitationModes.length > 0 ? Object.keys(ANSWERS) : [];
-  for (const method of questions) {
+  const forms = REVISIONS[revision].elicitationModes.length > 0 ? ['elicitation/create'] : [];
+  for (const method of ['sampling/createMessage', 'roots/list', ...forms]) {
     const { id } = await wire.takeCalled(method);
     wire.send({ jsonrpc: '2.0', id, result: ANSWERS[method] });
   }
