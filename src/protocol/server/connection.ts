@@ -13,6 +13,7 @@ import {
   Peer,
   type RequestId,
   RpcError,
+  type SendOptions,
   toError,
 } from '../../jsonrpc/index.ts';
 import type { Transport } from '../../transport/index.ts';
@@ -48,7 +49,11 @@ export class ServerConnection implements Carrier {
   readonly #batches: Batches;
   #session: Session;
   #resolveClosed = () => {};
+  /** What came while the client was behind, in order; undefined while it is not. */
+  #held: unknown[] | undefined;
   #onIdle: (() => void) | undefined;
+  /** Whether new requests are refused. */
+  #isShutDown = false;
   #closing: Promise<void> | undefined;
 
   constructor(core: ServerCore, stateless: StatelessDialect, transport: Transport, options: ConnectOptions) {
@@ -64,10 +69,10 @@ export class ServerConnection implements Carrier {
       name: transport.name,
       send: (message, sendOptions) => {
         if (this.#onIdle) queueMicrotask(() => this.#checkIdle());
-        if (!this.#batches.take(message)) return transport.send(message, sendOptions);
+        if (!this.#batches.take(message)) return this.#deliver(message, sendOptions);
       },
       onRequest: (request, inbound) => {
-        if (this.#onIdle) throw new RpcError(INTERNAL_ERROR, 'The server is shutting down');
+        if (this.#isShutDown) throw new RpcError(INTERNAL_ERROR, 'The server is shutting down');
         return this.#dialectOf(request).answer(request, inbound, this);
       },
       onNotification: (notification) => this.#onNotification(notification),
@@ -106,19 +111,23 @@ export class ServerConnection implements Carrier {
    * too long. Idempotent, never rejects.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#isShutDown = true;
+    return this.#finish();
+  }
+
+  #finish(): Promise<void> {
+    this.#closing ??= this.#finishOnce();
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #finishOnce(): Promise<void> {
     this.#stateless.subscriptions.end(this);
     await this.#drain();
     await this.#end();
   }
 
-  /** No new request is taken from now on. */
   async #drain(): Promise<void> {
-    if (this.#peer.inboundRequests === 0) return;
+    if (this.#isIdle) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, this.#drainMs);
       this.#onIdle = () => {
@@ -128,22 +137,58 @@ export class ServerConnection implements Carrier {
     });
   }
 
+  get #isIdle(): boolean {
+    return this.#peer.inboundRequests === 0 && !this.#held;
+  }
+
   #checkIdle(): void {
-    if (this.#peer.inboundRequests === 0) this.#onIdle?.();
+    if (this.#isIdle) this.#onIdle?.();
   }
 
   async #start(): Promise<void> {
     try {
       await this.#transport.start({
-        message: (value) => this.#peer.receive(value),
+        message: (value) => this.#onMessage(value),
         error: (error) => this.#onUnreadable(error),
-        end: () => void this.close(),
+        end: () => void this.#finish(),
         close: () => void this.#end(),
       });
     } catch (error) {
       this.#core.report(new McpError('TRANSPORT_FAILED', toError(error).message, { cause: error }));
       await this.#end();
     }
+  }
+
+  /** While the client is behind with reading, nothing is begun whose answer would pile up with the others. */
+  #onMessage(value: unknown): void {
+    if (this.#held) this.#held.push(value);
+    else this.#peer.receive(value);
+  }
+
+  #deliver(message: JsonRpcMessage, options?: SendOptions): void | Promise<void> {
+    try {
+      const sent = this.#transport.send(message, options);
+      if (sent && !this.#held) this.#hold(sent);
+      return sent;
+    } catch (error) {
+      // An answer that is lost would be waited for in vain: better that the client sees the connection end.
+      if (!('method' in message) && error instanceof McpError) {
+        this.#core.report(error);
+        void this.#end();
+      }
+      throw error;
+    }
+  }
+
+  #hold(room: Promise<void>): void {
+    this.#held = [];
+    const release = () => {
+      const held = this.#held ?? [];
+      this.#held = undefined;
+      for (const value of held) this.#onMessage(value);
+      this.#checkIdle();
+    };
+    room.then(release, release);
   }
 
   /** How a request comes decides the dialect: one that says its version itself belongs to no session. */
@@ -218,7 +263,7 @@ export class ServerConnection implements Carrier {
         new McpError('TRANSPORT_FAILED', `Cannot answer "${this.#transport.name}"`, { cause: error }),
       );
     try {
-      this.#transport.send(message)?.catch(fail);
+      this.#deliver(message)?.catch(fail);
     } catch (error) {
       fail(error);
     }

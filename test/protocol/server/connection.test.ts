@@ -1,7 +1,14 @@
+import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, McpError } from '../../../src/jsonrpc/index.ts';
 import { McpServer } from '../../../src/protocol/index.ts';
-import { createLinkedPair, type Transport } from '../../../src/transport/index.ts';
+import {
+  createLinkedPair,
+  type StreamOptions,
+  StreamTransport,
+  type Transport,
+} from '../../../src/transport/index.ts';
 import { statelessMeta, WireClient } from './wire-client.ts';
 
 const ANYTHING = { type: 'object' } as const;
@@ -151,5 +158,50 @@ describe('a connection', () => {
     );
     expect(await wire.rest()).toEqual([]);
     expect(await wire.request('ping')).toMatchObject({ result: {} });
+  });
+});
+
+describe('a client that asks for more than it reads', () => {
+  const CHUNK = 200_000;
+  const COUNT = 60;
+
+  function flooded(options: StreamOptions) {
+    const errors: McpError[] = [];
+    const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
+    let begun = 0;
+    server.tool({ name: 'big', inputSchema: ANYTHING }, () => {
+      begun++;
+      return 'x'.repeat(CHUNK);
+    });
+    const input = new PassThrough();
+    const output = new PassThrough();
+    const transport = new StreamTransport(input, output, { pauseWhenFull: true, ...options });
+    const connection = server.connect(transport);
+    const ids = Array.from({ length: COUNT }, (_, id) => id);
+    const lines = ids.map(
+      (id) => `${JSON.stringify({ ...call(id), params: { name: 'big', _meta: statelessMeta() } })}\n`,
+    );
+    return { connection, errors, input, output, ids, text: lines.join(''), begun: () => begun };
+  }
+
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('gets every answer, in order, once it reads, though all came at once and the input has ended', async () => {
+    const { connection, errors, input, output, ids, text, begun } = flooded({ maxBufferedBytes: 20 * CHUNK });
+    input.end(text);
+    for (let turns = 0; turns < 20; turns++) await turn();
+    expect(begun()).toBeLessThan(20);
+    const answered: unknown[] = [];
+    for await (const line of createInterface(output)) answered.push(JSON.parse(line).id);
+    expect(answered).toEqual(ids);
+    expect(errors).toEqual([]);
+    await connection.closed;
+  });
+
+  it('is cut off when an answer can no longer be kept for it', async () => {
+    const { connection, errors, input, text } = flooded({ maxBufferedBytes: 2 * CHUNK });
+    input.write(text);
+    await connection.closed;
+    expect(errors.some(({ code }) => code === 'TRANSPORT_FAILED')).toBe(true);
   });
 });
