@@ -153,7 +153,8 @@ describe.each(BOTH)('the context of a request, in revision %s,', (revision) => {
       send: (message) => {
         sends++;
         void theirs.send(message);
-        return room.opened;
+        // There is room for the answer to initialize alone.
+        return sends === 1 ? undefined : room.opened;
       },
     });
     const messages: JsonObject[] = [];

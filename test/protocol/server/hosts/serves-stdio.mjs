@@ -10,6 +10,10 @@ server.tool({ name: 'slow', inputSchema: anything }, async ({ ms }, { signal }) 
   await delay(ms, undefined, { signal });
   return 'done';
 });
+server.tool(
+  { name: 'checked', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } },
+  ({ text }) => text,
+);
 server.tool({ name: 'big', inputSchema: anything }, ({ chars }) => 'x'.repeat(chars));
 server.tool({ name: 'print', inputSchema: anything }, () => {
   console.log('printed by log');
