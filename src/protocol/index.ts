@@ -32,6 +32,7 @@ export {
   type InspectOptions,
   inspectSchema,
   MAX_CACHED_SCHEMAS,
+  MAX_PATTERN_CHARS,
   MAX_SCHEMA_BRANCHES,
   MAX_SCHEMA_CHARS,
   MAX_SCHEMA_DEPTH,

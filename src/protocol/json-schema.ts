@@ -16,6 +16,7 @@ export {
 } from './schema/document.ts';
 export { schemaFingerprint } from './schema/fingerprint.ts';
 export { SCHEMA_DIALECTS, type SchemaDialect } from './schema/keywords.ts';
+export { MAX_PATTERN_CHARS } from './schema/pattern.ts';
 export { MAX_VALIDATION_STEPS } from './schema/steps.ts';
 export type { Violation } from './schema/violation.ts';
 

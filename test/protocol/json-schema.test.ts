@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { McpError } from '../../src/jsonrpc/index.ts';
 import {
   compileSchema,
@@ -766,6 +767,39 @@ describe('hostile schemas', () => {
     expect(check({ uniqueItems: true }, [...items, { index: 7 }])).toBe(
       'the value must not have two equal items',
     );
+  });
+
+  it('matches patterns in linear time that could take the runtime forever', () => {
+    for (const pattern of ['^(a|a)*b$', '^(a+)+$', '^(\\w+\\s?)*!', '(.*)*=']) {
+      expect(check({ pattern }, 'a'.repeat(1000)), pattern).toMatch(
+        pattern === '^(a+)+$' ? 'ok' : 'must match the pattern',
+      );
+      expect(check({ patternProperties: { [pattern]: false } }, { ['a'.repeat(1000)]: 1 }) !== 'ok').toBe(
+        pattern === '^(a+)+$',
+      );
+    }
+    expect(fault({ pattern: '^(a)\\1$' })).toBe(
+      '/pattern must be a pattern that can be matched safely: it refers back to a group',
+    );
+  });
+
+  it('gives up a validation that matches many texts with a costly pattern', () => {
+    const schema = { items: { pattern: '^(?:z(?!z*x))*$' } };
+    const text = 'z'.repeat(100);
+    expect(check(schema, [text])).toBe('ok');
+    expect(
+      check(
+        schema,
+        times(5000, () => text),
+      ),
+    ).toBe('the value takes too many steps to be checked');
+  });
+
+  it('takes the patterns that libraries generate', () => {
+    const schema = z.toJSONSchema(z.object({ mail: z.email(), at: z.iso.datetime(), for: z.iso.duration() }));
+    const value = { mail: 'ada@example.com', at: '2026-07-28T12:00:00Z', for: 'P1DT2H' };
+    expect(check(schema, value)).toBe('ok');
+    expect(check(schema, { ...value, for: '2 hours' })).toMatch(/^\/for must /);
   });
 
   it('counts the steps of each validation anew', () => {

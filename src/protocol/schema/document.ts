@@ -97,7 +97,9 @@ function measure(value: unknown, depth: number, total: { values: number; chars: 
     if (Array.isArray(value)) {
       for (const item of value) measure(item, depth + 1, total);
     } else {
-      for (const [name, member] of Object.entries(value)) {
+      for (const name of Object.keys(value)) {
+        // An object, as typeof said.
+        const member = (value as JsonObject)[name];
         total.chars += name.length;
         if (member !== undefined) measure(member, depth + 1, total);
       }
@@ -151,8 +153,9 @@ class SchemaReader {
     if (!isJsonObject(schema)) refuse(path, 'must be a schema: an object or a boolean');
     const resource = this.#enter(schema, outer, path);
     this.#resources.set(schema, resource);
-    for (const [name, value] of Object.entries(schema)) {
+    for (const name of Object.keys(schema)) {
       const keyword = this.#keywords.get(name);
+      const value = schema[name];
       if (keyword === undefined || value === undefined) continue;
       const at = pointerTo(path, name);
       const expected = shapeFault(keyword.shape, value);

@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject } from '../../jsonrpc/index.ts';
 import { needsCounting } from './cost.ts';
 import { stableText } from './fingerprint.ts';
 import { CONST_OF_VALUE, ENUM_OF_VALUES, type LoweredSchema } from './lower.ts';
-import { compilePattern } from './pattern.ts';
+import { compilePattern, type LinearPattern } from './pattern.ts';
 import { takeSteps, takeText } from './steps.ts';
 
 /** The compiled function: true for a valid value, else its `errors` say why. */
@@ -244,8 +244,11 @@ function hasUniqueItems(items: readonly unknown[]): boolean {
 /** The same format with its work counted. Formats for numbers are left as they are. */
 function bounded(format: Format): Format {
   if (format instanceof RegExp) {
-    const pattern = compilePattern(format.source, format.flags);
-    return (text: string) => pattern.test(text);
+    let pattern: LinearPattern | undefined;
+    return (text: string) => {
+      pattern ??= compilePattern(format.source, format.flags);
+      return pattern.test(text);
+    };
   }
   if (typeof format === 'function') {
     return (text: string) => {
