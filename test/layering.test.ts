@@ -22,7 +22,6 @@ const PACKAGES = [
   'cross-spawn',
   'fast-json-stable-stringify',
   'oauth4webapi',
-  'safe-regex2',
   'undici',
   'ws',
 ];
