@@ -3,20 +3,18 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify, stripVTControlCharacters } from 'node:util';
+import { newerNode } from './tools.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SUITE_FOLDER = join(ROOT, 'node_modules/@modelcontextprotocol/conformance');
 const SUITE = join(SUITE_FOLDER, 'dist/index.js');
-/** The suite needs a newer Node than this package does. */
-const SUITE_NODE = 22;
 const SCENARIO_TIMEOUT_MS = 60_000;
 /** How many scenarios of a client run at once. */
 const AT_ONCE = 2;
@@ -38,7 +36,7 @@ const TASKS_EXTENSION = /^tasks-/;
 /** Scenarios of authorization have no client here yet. */
 const AUTHORIZATION = /^auth\//;
 
-const node = await suiteNode();
+const node = await newerNode();
 const folder = await mkdtemp(join(tmpdir(), 'mcpwire-conformance-'));
 const legs: Leg[] = [];
 try {
@@ -150,22 +148,6 @@ function readClientScenarios(listing: string): string[] {
     ...[...section.matchAll(/^ {4}- (\S+) \[client\]$/gm)].map(([, name = '']) => name),
   ];
   return names.filter((name) => !AUTHORIZATION.test(name));
-}
-
-/** A Node that is new enough for the suite: this one, or one that is fetched once and kept. */
-async function suiteNode(): Promise<string> {
-  if (Number(process.versions.node.split('.')[0]) >= SUITE_NODE) return process.execPath;
-  const tools = join(ROOT, '.tools');
-  const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
-  const path = join(tools, 'node_modules', name, 'bin', 'node');
-  if (existsSync(path)) return path;
-  console.log(`The suite needs Node ${SUITE_NODE}: fetching ${name}`);
-  await mkdir(tools, { recursive: true });
-  await writeFile(join(tools, 'package.json'), '{ "private": true }\n');
-  await run('npm', ['install', '--no-audit', '--no-fund', '--no-save', `${name}@${SUITE_NODE}`], {
-    cwd: tools,
-  });
-  return path;
 }
 
 async function writeReport(all: readonly Leg[]): Promise<void> {
