@@ -27,6 +27,8 @@ import type { JsonRpcErrorObject } from './message.ts';
  * | `HANDLER_FAILED` | a callback of the application threw |
  * | `TOOL_FAILED` | a tool came to no good end (`ToolError`) |
  * | `DUPLICATE_TOOL` | two tools of one name |
+ * | `INVALID_NAME` | a tool's name that model APIs may refuse |
+ * | `INVALID_CONFIG` | a file or an entry of `mcpServers` that cannot be used |
  */
 export type ErrorCode =
   | 'RPC_ERROR'
@@ -54,7 +56,9 @@ export type ErrorCode =
   | 'NOT_SUPPORTED'
   | 'HANDLER_FAILED'
   | 'TOOL_FAILED'
-  | 'DUPLICATE_TOOL';
+  | 'DUPLICATE_TOOL'
+  | 'INVALID_NAME'
+  | 'INVALID_CONFIG';
 
 /** The base of every error this package throws or reports. Branch on `code`. */
 export class McpError extends Error {
