@@ -271,6 +271,11 @@ export class McpClient {
     return this.#link.connection.transport.name;
   }
 
+  /** Whether {@link McpClient.close} was called. A connection that was lost can still be made anew. */
+  get closed(): boolean {
+    return this.#link.closing.aborted;
+  }
+
   /** Adds a listener for every notification of the server. Returns what removes it. */
   onNotification(listener: (notification: Notification) => void): () => void {
     this.#listeners.add(listener);
