@@ -1,9 +1,7 @@
 import { isJsonObject, McpError } from '../jsonrpc/index.ts';
 import type { CallToolResult, ContentBlock, JsonSchema, ToolDefinition } from '../protocol/index.ts';
+import { isDeeper, MAX_STRUCTURED_DEPTH } from './depth.ts';
 import type { Tool, ToolOutput } from './tool.ts';
-
-/** How deep the JSON of an output may nest and still travel as structured content. */
-export const MAX_STRUCTURED_DEPTH = 512;
 
 /**
  * Describes a tool to MCP clients. An empty description is left out; annotations are given only for a tool that changes
@@ -91,11 +89,4 @@ function parseLastText(content: readonly ContentBlock[]): { value: unknown } | {
     return { fault: `it nests deeper than ${MAX_STRUCTURED_DEPTH} levels` };
   }
   return { value };
-}
-
-/** What nests too deeply could be parsed, but not written again. */
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  return Object.values(value).some((member) => isDeeper(member, levels - 1));
 }

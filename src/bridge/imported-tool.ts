@@ -1,19 +1,31 @@
 import { isJsonObject, McpError, TimeoutError, toError } from '../jsonrpc/index.ts';
-import type {
-  CallToolResult,
-  JsonSchema,
-  McpClient,
-  RequestOptions,
-  ToolAnnotations,
-  ToolDefinition,
+import {
+  type CallToolResult,
+  type CompiledSchema,
+  compileSchema,
+  type JsonSchema,
+  type McpClient,
+  type RequestOptions,
+  type ToolAnnotations,
 } from '../protocol/index.ts';
+import { capOutput } from './cap.ts';
+import type { ToolContract } from './contract.ts';
 import { type ConvertOptions, convertContent } from './convert.ts';
+import { describeMisfit, rawJson, withCheckedJson, withPlainJson } from './structured.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput, textOf, toolFailure } from './tool.ts';
 
 /** How the tools of one provider are called. The provider owns it and may change it; the tools read it on each call. */
 export interface CallPolicy extends ConvertOptions {
   callTimeoutMs: number;
   maxCallTimeoutMs: number;
+  maxResultChars: number;
+}
+
+/** What the tools of one provider have in common. */
+export interface ToolSource {
+  readonly client: McpClient;
+  readonly policy: CallPolicy;
+  readonly warn: (warning: McpError) => void;
 }
 
 /** How much of a server's own error text goes into the message of a {@link ToolError}. The content has all of it. */
@@ -22,32 +34,40 @@ const MAX_MESSAGE_CHARS = 500;
 /** A tool of an MCP server. Its name in the registry may differ from the one the server knows. */
 export class ImportedTool implements Tool {
   readonly name: string;
-  readonly #client: McpClient;
-  readonly #definition: ToolDefinition;
-  readonly #policy: CallPolicy;
+  readonly source: ToolSource;
+  #contract: ToolContract;
+  /** The contract whose schema turned out to be of no use when it was compiled. */
+  #unchecked: ToolContract | undefined;
 
-  constructor(name: string, definition: ToolDefinition, client: McpClient, policy: CallPolicy) {
+  constructor(name: string, contract: ToolContract, source: ToolSource) {
     this.name = name;
-    this.#definition = definition;
-    this.#client = client;
-    this.#policy = policy;
+    this.source = source;
+    this.#contract = contract;
+  }
+
+  get contract(): ToolContract {
+    return this.#contract;
+  }
+
+  /** Takes another contract. Calls that are on their way end under the one they began with. */
+  adopt(contract: ToolContract): void {
+    this.#contract = contract;
   }
 
   get title(): string | undefined {
-    return asString(this.#definition.title) ?? asString(this.#annotations.title);
+    return asString(this.#contract.definition.title) ?? asString(this.#annotations.title);
   }
 
   get description(): string {
-    return asString(this.#definition.description) ?? '';
+    return asString(this.#contract.definition.description) ?? '';
   }
 
   get inputSchema(): JsonSchema {
-    return this.#definition.inputSchema;
+    return this.#contract.definition.inputSchema;
   }
 
   get outputSchema(): JsonSchema | undefined {
-    const { outputSchema } = this.#definition;
-    return isJsonObject(outputSchema) ? outputSchema : undefined;
+    return this.#contract.outputSchema;
   }
 
   get isReadOnly(): boolean {
@@ -72,25 +92,31 @@ export class ImportedTool implements Tool {
   }
 
   async call(args: unknown, context: ToolContext = {}): Promise<ToolOutput> {
+    const contract = this.#contract;
+    const { client, policy } = this.source;
+    let output: ToolOutput;
     try {
-      const result = await this.#client.callTool(
-        this.#definition.name,
+      const result = await client.callTool(
+        contract.definition.name,
         isJsonObject(args) ? args : undefined,
         this.#requestOptions(context),
       );
-      return this.#convert(result);
+      output = this.#convert(result, contract);
     } catch (error) {
-      return toolFailure(this.#errorOf(error));
+      output = toolFailure(this.#errorOf(error));
     }
+    return policy.maxResultChars === Number.POSITIVE_INFINITY
+      ? output
+      : capOutput(output, policy.maxResultChars);
   }
 
   get #annotations(): ToolAnnotations {
-    const { annotations } = this.#definition;
+    const { annotations } = this.#contract.definition;
     return isJsonObject(annotations) ? annotations : {};
   }
 
   #requestOptions({ signal, onProgress }: ToolContext): RequestOptions {
-    const { callTimeoutMs, maxCallTimeoutMs } = this.#policy;
+    const { callTimeoutMs, maxCallTimeoutMs } = this.source.policy;
     const options: RequestOptions = {
       timeoutMs: callTimeoutMs,
       maxTimeoutMs: Math.max(callTimeoutMs, maxCallTimeoutMs),
@@ -101,19 +127,46 @@ export class ImportedTool implements Tool {
     return options;
   }
 
-  #convert({ content, structuredContent, isError }: CallToolResult): ToolOutput {
-    const converted = convertContent(content, this.#policy);
-    if (isError !== true) {
-      // The specification wants the same JSON as text beside it; where a server leaves that out it must not get lost.
-      if (content.length > 0 || structuredContent === undefined) return { content: converted };
-      return { content: JSON.stringify(structuredContent) };
+  #convert(result: CallToolResult, contract: ToolContract): ToolOutput {
+    const { structuredContent } = result;
+    const content = convertContent(result.content, this.source.policy);
+    if (result.isError === true) return this.#failed(content, structuredContent);
+    if (structuredContent === undefined) return { content };
+    const schema = this.#compiled(contract);
+    if (!schema) return { content: withPlainJson(content, structuredContent) };
+    const violation = schema.validate(structuredContent);
+    if (violation) {
+      const message = describeMisfit(this.name, violation);
+      if (contract.structuredContent === 'error') {
+        return toolFailure(new ToolError('validation', message), `${message}\n${rawJson(structuredContent)}`);
+      }
+      this.source.warn(new McpError('INVALID_RESULT', message));
     }
+    return withCheckedJson(content, structuredContent);
+  }
+
+  /** What a server reports as an error is not held to its output schema. */
+  #failed(content: ToolOutput['content'], structuredContent: unknown): ToolOutput {
     const quoted = JSON.stringify(this.name);
-    if (content.length === 0) {
+    const shown = structuredContent === undefined ? content : withPlainJson(content, structuredContent);
+    if (typeof shown !== 'string' && shown.length === 0) {
       return toolFailure(new ToolError('execution', `Tool ${quoted} failed and gave no reason`));
     }
-    const reason = textOf({ content: converted }).slice(0, MAX_MESSAGE_CHARS);
-    return toolFailure(new ToolError('execution', `Tool ${quoted} failed: ${reason}`), converted);
+    const reason = textOf({ content: shown }).slice(0, MAX_MESSAGE_CHARS);
+    return toolFailure(new ToolError('execution', `Tool ${quoted} failed: ${reason}`), shown);
+  }
+
+  /** Compiled when it is needed first; shared between tools and contracts with the same schema. */
+  #compiled(contract: ToolContract): CompiledSchema | undefined {
+    if (contract.outputSchema === undefined || contract === this.#unchecked) return undefined;
+    try {
+      return compileSchema(contract.outputSchema);
+    } catch (cause) {
+      this.#unchecked = contract;
+      const message = `The results of tool ${JSON.stringify(this.name)} are not checked: ${toError(cause).message}`;
+      this.source.warn(new McpError('INVALID_SCHEMA', message, { cause }));
+      return undefined;
+    }
   }
 
   #errorOf(error: unknown): ToolError {

@@ -1,8 +1,13 @@
 export { type AdapterOptions, McpServerAdapter } from './adapter.ts';
+export { MAX_DEFINITION_DEPTH, type StructuredPolicy } from './contract.ts';
 export { type ConvertOptions, convertContent } from './convert.ts';
-export { exportOutput, exportTool, MAX_STRUCTURED_DEPTH } from './export.ts';
-export { McpToolProvider, PREFIX_SEPARATOR, type ProviderOptions } from './provider.ts';
+export { MAX_STRUCTURED_DEPTH } from './depth.ts';
+export { exportOutput, exportTool } from './export.ts';
+export type { Following } from './follow.ts';
+export { McpToolProvider, PREFIX_SEPARATOR, type ProviderOptions, type RefreshOptions } from './provider.ts';
 export { type RegistryEvent, type RegistryOptions, ToolRegistry, type ToolSchema } from './registry.ts';
+export { MAX_RAW_BYTES } from './structured.ts';
+export type { SyncReport } from './sync.ts';
 export {
   type AudioPart,
   createTool,

@@ -5,12 +5,12 @@ const note = (text: string) => ({ type: 'text', text });
 const PNG = { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' };
 
 describe('convertContent', () => {
-  it('gives plain text for one text block, whatever it says', () => {
+  it('B41 gives plain text for one text block, whatever it says', () => {
     expect(convertContent([{ type: 'text', text: 'hello' }])).toBe('hello');
     expect(convertContent([{ type: 'text', text: '' }])).toBe('');
   });
 
-  it('gives parts for any other shape, in the same order', () => {
+  it('B41 gives parts for any other shape, in the same order', () => {
     expect(convertContent([])).toEqual([]);
     expect(convertContent([{ type: 'text', text: 'a' }, PNG, { type: 'text', text: 'b' }])).toEqual([
       note('a'),
@@ -73,12 +73,12 @@ describe('convertContent', () => {
     ['a resource without contents', { type: 'resource' }, [note('[malformed resource]')]],
     ['null', null, [note('[malformed content: no object]')]],
     ['a string', 'text', [note('[malformed content: no object]')]],
-  ])('never drops %s in silence', (_, block, expected) => {
+  ])('B40 never drops %s in silence', (_, block, expected) => {
     expect(convertContent([block])).toEqual(expected);
     expect(convertContent([note('before'), block])).toEqual([note('before'), ...expected]);
   });
 
-  it('keeps audio for a host that takes it', () => {
+  it('B40 keeps audio for a host that takes it', () => {
     const block = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' };
     expect(convertContent([{ ...block, _meta: {} }], { audio: 'part' })).toEqual([block]);
   });

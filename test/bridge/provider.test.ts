@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { McpToolProvider, type ProviderOptions, ToolError, ToolRegistry } from '../../src/bridge/index.ts';
 import { type JsonObject, type McpError, RpcError } from '../../src/jsonrpc/index.ts';
-import { type ClientOptions, McpClient } from '../../src/protocol/index.ts';
+import { type ClientOptions, McpClient, type RequestOptions } from '../../src/protocol/index.ts';
 import { listing, SESSION, STATELESS, WireServer } from '../protocol/wire-server.ts';
 
 const tool = (name: string, more: JsonObject = {}): JsonObject => ({
@@ -36,7 +36,7 @@ describe.each([
   ['session', SESSION],
   ['stateless', STATELESS],
 ])('McpToolProvider in the %s dialect', (dialect, script) => {
-  it('registers every tool of every page under its prefix and calls it by its own name', async () => {
+  it('B02 discovers every page and registers under the prefix, and calls by the own name', async () => {
     const server = new WireServer({
       ...script,
       'tools/list': ({ params }) =>
@@ -52,7 +52,7 @@ describe.each([
     expect(await output).toEqual({ content: 'ok' });
   });
 
-  it('cancels the call at the server at the deadline, and says tool and budget', async () => {
+  it('B08 cancels the call at the server at the deadline, and says tool and budget', async () => {
     const server = new WireServer({ ...script, ...listing(tool('slow')) });
     const { get } = await importFrom(server, { prefix: 'p', callTimeoutMs: 20 });
     const output = await get('p__slow').call({});
@@ -70,14 +70,14 @@ describe.each([
 });
 
 describe('McpToolProvider', () => {
-  it('gives the names as they are where there is no prefix', async () => {
+  it('B04 gives the names as they are where there is no prefix', async () => {
     const server = new WireServer({ ...SESSION, ...listing(tool('constructor'), tool('__proto__')) });
     const { registry, provider } = await importFrom(server);
     expect(registry.names()).toEqual(['constructor', '__proto__']);
     expect(provider.prefix).toBe('');
   });
 
-  it('keeps the first of two tools of one name, with one warning', async () => {
+  it('B05 keeps the first of two tools of one name, with one warning', async () => {
     const server = new WireServer({
       ...SESSION,
       ...listing(tool('a', { description: 'first' }), tool('a', { description: 'second' }), tool('b')),
@@ -93,7 +93,7 @@ describe('McpToolProvider', () => {
     ]);
   });
 
-  it('leaves a tool alone that the registry holds under the same name, with one warning', async () => {
+  it('B03 leaves a tool alone that the registry holds under the same name, with one warning', async () => {
     const server = new WireServer({ ...SESSION, ...listing(tool('a'), tool('b')) });
     const { provider, registry, warnings } = await importFrom(server);
     const before = registry.get('a');
@@ -141,15 +141,18 @@ describe('McpToolProvider', () => {
       { readOnlyHint: 'yes', destructiveHint: 0, idempotentHint: 1 },
       [false, true, false, true],
     ],
-  ])('reads the flags off %s, and claims never that calls may run at once', async (_, annotations, flags) => {
-    const server = new WireServer({ ...SESSION, ...listing(tool('t', { annotations })) });
-    const { get } = await importFrom(server);
-    const { isReadOnly, isDestructive, isIdempotent, isOpenWorld, isConcurrencySafe } = get('t');
-    expect([isReadOnly, isDestructive, isIdempotent, isOpenWorld]).toEqual(flags);
-    expect(isConcurrencySafe).toBe(false);
-  });
+  ])(
+    'B11 reads the flags off %s, and claims never that calls may run at once',
+    async (_, annotations, flags) => {
+      const server = new WireServer({ ...SESSION, ...listing(tool('t', { annotations })) });
+      const { get } = await importFrom(server);
+      const { isReadOnly, isDestructive, isIdempotent, isOpenWorld, isConcurrencySafe } = get('t');
+      expect([isReadOnly, isDestructive, isIdempotent, isOpenWorld]).toEqual(flags);
+      expect(isConcurrencySafe).toBe(false);
+    },
+  );
 
-  it.each([undefined, null, 'text', 7, [1], true])('sends no arguments for %j', async (args) => {
+  it.each([undefined, null, 'text', 7, [1], true])('B27 sends no arguments for %j', async (args) => {
     const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
     const { get } = await importFrom(server);
     void get('t').call(args);
@@ -158,7 +161,7 @@ describe('McpToolProvider', () => {
     expect(request).toMatchObject({ params: { name: 't' } });
   });
 
-  it('sends an empty object as empty arguments', async () => {
+  it('B27 sends an empty object as empty arguments', async () => {
     const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
     const { get } = await importFrom(server);
     void get('t').call({});
@@ -180,8 +183,7 @@ describe('McpToolProvider', () => {
         { type: 'text', text: 'b' },
       ],
     ],
-    ['the name of the tool where it says nothing', { content: [] }, 'Tool "t" failed and gave no reason'],
-  ])('makes a soft error of isError, with %s', async (_, result, content) => {
+  ])('B13 makes a soft error of isError, with %s', async (_, result, content) => {
     const server = new WireServer({
       ...SESSION,
       ...listing(tool('t')),
@@ -197,17 +199,47 @@ describe('McpToolProvider', () => {
     expect(output.isError && output.error.message).toContain('Tool "t" failed');
   });
 
-  it('shows structured content that no text stands beside', async () => {
+  it.each([{ content: [] }, {}])('B14 names the tool where an error is %j', async (result) => {
     const server = new WireServer({
-      ...STATELESS,
+      ...SESSION,
       ...listing(tool('t')),
-      'tools/call': () => ({ content: [], structuredContent: { n: 1 } }),
+      'tools/call': () => ({ ...result, isError: true }),
     });
     const { get } = await importFrom(server);
-    expect(await get('t').call({})).toEqual({ content: '{"n":1}' });
+    const message = 'Tool "t" failed and gave no reason';
+    expect(await get('t').call({})).toMatchObject({
+      isError: true,
+      content: message,
+      error: { kind: 'execution', message },
+    });
   });
 
-  it('makes a soft error of an error that the server answers with, its cause attached', async () => {
+  it('B09 never claims that calls may run at once', async () => {
+    const server = new WireServer({
+      ...SESSION,
+      ...listing(
+        tool('a'),
+        tool('b', { annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false } }),
+      ),
+    });
+    const { provider } = await importFrom(server);
+    expect(provider.tools().map(({ isConcurrencySafe }) => isConcurrencySafe)).toEqual([false, false]);
+  });
+
+  it('B10 takes a tool for read-only where the server says so, and only there', async () => {
+    const server = new WireServer({
+      ...SESSION,
+      ...listing(
+        tool('a', { annotations: { readOnlyHint: true } }),
+        tool('b', { annotations: { readOnlyHint: false } }),
+        tool('c', { annotations: { destructiveHint: false } }),
+      ),
+    });
+    const { provider } = await importFrom(server);
+    expect(provider.tools().map(({ isReadOnly }) => isReadOnly)).toEqual([true, false, false]);
+  });
+
+  it('B12 makes a soft error of an error that the server answers with, its cause attached', async () => {
     const server = new WireServer({
       ...SESSION,
       ...listing(tool('t')),
@@ -224,7 +256,7 @@ describe('McpToolProvider', () => {
     expect(output).toMatchObject({ error: { kind: 'execution', cause: { rpcCode: -32602 } } });
   });
 
-  it('makes a soft error of a connection that closes during the call, and of one that is closed', async () => {
+  it('B12 makes a soft error of a connection that closes during the call, and of one that is closed', async () => {
     const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
     const { get } = await importFrom(server);
     const pending = get('t').call({});
@@ -235,7 +267,7 @@ describe('McpToolProvider', () => {
     expect(await get('t').call({})).toMatchObject(closed);
   });
 
-  it('makes a soft error of a result of an unknown type', async () => {
+  it('B12 makes a soft error of a result of an unknown type', async () => {
     const server = new WireServer({
       ...STATELESS,
       ...listing(tool('t')),
@@ -248,7 +280,7 @@ describe('McpToolProvider', () => {
     });
   });
 
-  it('makes one soft error of a server that asks for input nobody can give', async () => {
+  it('B26 makes one soft error of a server that asks for input nobody can give', async () => {
     const server = new WireServer({
       ...STATELESS,
       ...listing(tool('t')),
@@ -265,7 +297,7 @@ describe('McpToolProvider', () => {
     expect(server.methods.filter((method) => method === 'tools/call')).toHaveLength(1);
   });
 
-  it('makes one soft error of a server that never stops asking', async () => {
+  it('B26 makes one soft error of a server that never stops asking', async () => {
     const server = new WireServer({
       ...STATELESS,
       ...listing(tool('t')),
@@ -312,16 +344,40 @@ describe('McpToolProvider', () => {
     expect(seen).toEqual([{ progress: 1, total: 2, message: 'half' }]);
   });
 
-  it('changes the deadline of tools that are registered already', async () => {
-    const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
-    const { provider, get } = await importFrom(server);
-    expect(provider.withCallTimeout(10)).toBe(provider);
-    expect(await get('t').call({})).toMatchObject({
-      error: { kind: 'timeout', message: expect.stringContaining('10 ms') },
-    });
+  it('B07 gives each call 60 s by default, and 10 min in spite of progress', async () => {
+    const client = await McpClient.inProcess(new WireServer({ ...SESSION, ...listing(tool('t')) }));
+    const given: RequestOptions[] = [];
+    client.callTool = (_name, _args, options = {}) => {
+      given.push(options);
+      return Promise.resolve({ content: [] });
+    };
+    const provider = await McpToolProvider.connect(client);
+    await provider.tools()[0]?.call({});
+    await provider.withCallTimeout(700_000).tools()[0]?.call({});
+    expect(given).toEqual([
+      { timeoutMs: 60_000, maxTimeoutMs: 600_000, resetTimeoutOnProgress: true },
+      { timeoutMs: 700_000, maxTimeoutMs: 700_000, resetTimeoutOnProgress: true },
+    ]);
   });
 
-  it('ends a call at the hard maximum in spite of progress', async () => {
+  it('B07 changes the deadline of tools that are registered already, and of those that come later', async () => {
+    const names = ['t'];
+    const server = new WireServer({
+      ...SESSION,
+      'tools/list': () => ({ tools: names.map((name) => tool(name)) }),
+    });
+    const { provider, registry, get } = await importFrom(server);
+    expect(provider.withCallTimeout(10)).toBe(provider);
+    names.push('later');
+    await provider.syncInto(registry);
+    for (const name of names) {
+      expect(await get(name).call({})).toMatchObject({
+        error: { kind: 'timeout', message: `Tool "${name}" gave no result within 10 ms and was cancelled` },
+      });
+    }
+  });
+
+  it('B08 ends a call at the hard maximum in spite of progress', async () => {
     const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
     const { get } = await importFrom(server, { callTimeoutMs: 500, maxCallTimeoutMs: 600 });
     const output = get('t').call({});
@@ -336,6 +392,46 @@ describe('McpToolProvider', () => {
     clearInterval(ticks);
     expect(ended).toMatchObject({ isError: true, error: { kind: 'timeout' } });
     expect(progress).toBeGreaterThan(1);
+  });
+
+  it('B08 lets a call live past its deadline as long as progress comes', async () => {
+    const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
+    const { get } = await importFrom(server, { callTimeoutMs: 300 });
+    const output = get('t').call({});
+    const { id, params } = await server.next();
+    const token = ((params as JsonObject)._meta as JsonObject).progressToken;
+    let progress = 0;
+    await new Promise<void>((resolve) => {
+      const ticks = setInterval(() => {
+        server.notify('notifications/progress', { progressToken: token, progress: ++progress });
+        if (progress < 20) return;
+        clearInterval(ticks);
+        resolve();
+      }, 20);
+    });
+    server.result(id, { content: [{ type: 'text', text: 'done' }] });
+    expect(await output).toEqual({ content: 'done' });
+  });
+
+  it('B26 drives the rounds with the handlers of the client', async () => {
+    const server = new WireServer({
+      ...STATELESS,
+      ...listing(tool('t')),
+      'tools/call': ({ params }) => {
+        const { inputResponses } = params as JsonObject;
+        if (inputResponses) return { content: [{ type: 'text', text: JSON.stringify(inputResponses) }] };
+        const asked = { mode: 'form', message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
+        return {
+          resultType: 'input_required',
+          inputRequests: { who: { method: 'elicitation/create', params: asked } },
+        };
+      },
+    });
+    const onElicit = () => ({ action: 'accept' as const, content: { name: 'Ada' } });
+    const { get } = await importFrom(server, {}, { onElicit });
+    expect(await get('t').call({})).toEqual({
+      content: '{"who":{"action":"accept","content":{"name":"Ada"}}}',
+    });
   });
 
   it.each([0, -1, Number.NaN])('refuses a deadline of %d ms', async (callTimeoutMs) => {
