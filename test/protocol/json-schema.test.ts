@@ -828,6 +828,40 @@ describe('less common keywords', () => {
     expect(check(schema, { id: 'x', a: 1, c: 1 })).toMatch('must not have property "c"');
   });
 
+  it('minds what was looked at through if, contains and nested schemas', () => {
+    // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
+    const conditional = { if: { properties: { a: { const: 1 } } }, then: { properties: { b: true } } };
+    const properties = { ...conditional, unevaluatedProperties: false };
+    expect(check(properties, { a: 1, b: 2 })).toBe('ok');
+    expect(check(properties, { a: 2 })).toBe('the value must not have property "a"');
+    expect(check({ ...conditional, unevaluatedProperties: { type: 'string' } }, { a: 1, c: 'x', d: 3 })).toBe(
+      'the value must have in property "d" what "unevaluatedProperties" describes',
+    );
+    const items = { prefixItems: [true], contains: { type: 'string' }, unevaluatedItems: false };
+    expect(check(items, [1, 'x', 'y'])).toBe('ok');
+    expect(check(items, [1, 'x', 2])).toBe('the value must not have item 2');
+    expect(
+      check({ $schema: DRAFT_2019, contains: { type: 'string' }, unevaluatedItems: false }, ['x']),
+    ).not.toBe('ok');
+    expect(check({ unevaluatedItems: { type: 'number' } }, [1, 'x'])).toBe(
+      'the value must have as item 1 what "unevaluatedItems" describes',
+    );
+  });
+
+  it('does not take inherited names for properties that were looked at', () => {
+    const schema = { anyOf: [{ properties: { a: true } }], unevaluatedProperties: false };
+    expect(check(schema, { a: 1 })).toBe('ok');
+    expect(check(schema, { constructor: 1 })).toBe('the value must not have property "constructor"');
+    expect(check(schema, JSON.parse('{"__proto__":1}'))).toBe('the value must not have property "__proto__"');
+  });
+
+  it('gives up when looking back doubles with every level of the schema', () => {
+    const schema = nested(40, (inner) => ({ anyOf: [inner], unevaluatedProperties: false }), {
+      properties: { a: true },
+    });
+    expect(check(schema, { a: 1 })).toBe('the value takes too many steps to be checked');
+  });
+
   it('knows boolean schemas everywhere', () => {
     expect(check(true, 1)).toBe('ok');
     expect(check({ properties: { a: true, b: false } }, { a: 1 })).toBe('ok');

@@ -17,8 +17,11 @@ export interface LoweredSchema {
   readonly nodes: readonly JsonObject[];
   /** True when it names members that every object inherits, such as `constructor`. */
   readonly namesInherited: boolean;
-  /** True when it has keywords that depend on what other keywords have looked at. */
-  readonly unevaluated: boolean;
+  /**
+   * Set when it has keywords that depend on what other keywords have looked at: then every schema whose validity they may
+   * ask for is a reference. Says whether what `contains` finds counts as looked at.
+   */
+  readonly unevaluated: false | { readonly containsCounts: boolean };
 }
 
 /**
@@ -97,7 +100,7 @@ class Lowering {
       schema,
       nodes: this.#nodes,
       namesInherited: this.#namesInherited,
-      unevaluated: this.#unevaluated,
+      unevaluated: this.#unevaluated && { containsCounts: this.#document.dialect === '2020-12' },
     };
   }
 
@@ -214,6 +217,16 @@ class Lowering {
         if (isShortEnum(value as unknown[])) node.enum = value;
         else node[ENUM_OF_VALUES] = value;
         return;
+      case 'anyOf':
+      case 'oneOf':
+        node[name] = (value as unknown[]).map((schema, index) => this.#lowerAsked(schema, index + 1, place));
+        return;
+      case 'if':
+      case 'contains':
+      case 'unevaluatedItems':
+      case 'unevaluatedProperties':
+        node[name] = this.#lowerAsked(value, 1, place);
+        return;
       case 'allOf':
         for (const schema of this.#lowerEach(value as unknown[], place)) conjoin(node, schema);
         return;
@@ -238,6 +251,12 @@ class Lowering {
         else if (keyword.shape === 'schemas') node[name] = this.#lowerEach(value as unknown[], place);
         else node[name] = value;
     }
+  }
+
+  /** A schema whose validity may be asked for on its own. */
+  #lowerAsked(schema: unknown, deeper: number, { scope, nesting }: Place): JsonObject | boolean {
+    if (!this.#unevaluated || !isJsonObject(schema)) return this.#lowerNode(schema, scope, nesting + deeper);
+    return this.#node({ $ref: this.#define(schema, this.#enter(scope, schema)) });
   }
 
   #lowerEach(schemas: readonly unknown[], { scope, nesting }: Place): (JsonObject | boolean)[] {

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { SchemaEnv } from 'ajv/dist/compile/index.js';
 import type {
   AnySchema,
   CodeKeywordDefinition,
@@ -6,6 +7,7 @@ import type {
   Format,
   FuncKeywordDefinition,
   KeywordDefinition,
+  SchemaCxt,
 } from 'ajv/dist/core.js';
 import { isJsonObject, type JsonObject } from '../../jsonrpc/index.ts';
 import { needsCounting } from './cost.ts';
@@ -13,6 +15,7 @@ import { stableText } from './fingerprint.ts';
 import { CONST_OF_VALUE, ENUM_OF_VALUES, type LoweredSchema } from './lower.ts';
 import { compilePattern, type LinearPattern } from './pattern.ts';
 import { takeSteps, takeText } from './steps.ts';
+import { findUnevaluatedItem, findUnevaluatedName, type SchemaGraph } from './unevaluated.ts';
 
 /** The compiled function: true for a valid value, else its `errors` say why. */
 export interface Validator {
@@ -29,7 +32,7 @@ export interface Validator {
 export function compileValidator(lowered: LoweredSchema): Validator {
   parts ??= loadParts();
   if (needsCounting(lowered)) for (const node of lowered.nodes) node[STEPS] = stepsOf(node);
-  const ajv = new parts.Ajv({
+  const ajv = new parts.core.default({
     strict: false,
     meta: false,
     validateSchema: false,
@@ -37,15 +40,15 @@ export function compileValidator(lowered: LoweredSchema): Validator {
     messages: false,
     verbose: true,
     next: true,
-    unevaluated: lowered.unevaluated,
     ownProperties: lowered.namesInherited,
     // In line only what is small: a schema that is referred to often must not multiply the code.
-    inlineRefs: MAX_INLINE_KEYS,
+    inlineRefs: lowered.unevaluated ? false : MAX_INLINE_KEYS,
     // The optimizer's time grows with the square of the code.
     code: { optimize: lowered.nodes.length <= MAX_OPTIMIZED_NODES ? 1 : false, regExp: parts.regExp },
     formats: parts.formats,
   });
   ajv.addVocabulary(parts.keywords);
+  if (lowered.unevaluated) ajv.addVocabulary(unevaluatedKeywords(parts, lowered.unevaluated.containsCounts));
   // What the lowering made is a schema; the type of ajv only asks for an object or a boolean.
   return ajv.compile(lowered.schema as AnySchema);
 }
@@ -76,7 +79,8 @@ function takeMembers(value: unknown): void {
 }
 
 interface Parts {
-  readonly Ajv: typeof import('ajv/dist/core.js').default;
+  readonly core: typeof import('ajv/dist/core.js');
+  readonly resolveRef: typeof import('ajv/dist/compile/index.js').resolveRef;
   readonly keywords: (string | KeywordDefinition)[];
   readonly formats: Record<string, Format>;
   readonly regExp: { (source: string): { test(text: string): boolean }; code: string };
@@ -88,12 +92,17 @@ function loadParts(): Parts {
   const require = createRequire(import.meta.url);
   // The casts name what these modules are: their own declarations.
   const core = require('ajv/dist/core') as typeof import('ajv/dist/core.js');
+  const { resolveRef } = require('ajv/dist/compile') as typeof import('ajv/dist/compile/index.js');
   const draft2020 = require('ajv/dist/vocabularies/draft2020') as {
     default: (string | KeywordDefinition)[][];
   };
   const { fullFormats } = require('ajv-formats/dist/formats') as typeof import('ajv-formats/dist/formats.js');
   const ours = ourKeywords(core);
-  const replaced = new Set(ours.flatMap(({ keyword }) => keyword));
+  const replaced = new Set([
+    ...ours.flatMap(({ keyword }) => keyword),
+    'unevaluatedItems',
+    'unevaluatedProperties',
+  ]);
   const theirs = draft2020.default
     .flat()
     .filter(
@@ -101,12 +110,69 @@ function loadParts(): Parts {
         typeof keyword === 'string' || ![keyword.keyword].flat().some((name) => replaced.has(name)),
     );
   return {
-    Ajv: core.default,
+    core,
+    resolveRef,
     keywords: [...theirs, ...ours],
     formats: Object.fromEntries(Object.entries(fullFormats).map(([name, format]) => [name, bounded(format)])),
     // `code` is asked for but only used when code is generated for a file.
     regExp: Object.assign((source: string) => compilePattern(source), { code: 'pattern' }),
   };
+}
+
+/**
+ * Keywords that look at what the others have looked at. Those of ajv are wrong where that depends on `if`, `contains` or
+ * alternatives, and take every name that objects inherit for seen.
+ */
+function unevaluatedKeywords(
+  { core: { _ }, resolveRef }: Parts,
+  containsCounts: boolean,
+): KeywordDefinition[] {
+  const patterns = new Map<string, LinearPattern>();
+  const graphOf = ({ self, schemaEnv: { root } }: SchemaCxt): SchemaGraph => {
+    const resolve = (reference: string): SchemaEnv =>
+      // Sound: no reference is compiled in line.
+      reference === '#' ? root : (resolveRef.call(self, root, root.baseId, reference) as SchemaEnv);
+    return {
+      // Definitions are objects, as the lowering made them.
+      definition: (reference) => resolve(reference).schema as JsonObject,
+      accepts: (reference, value) => resolve(reference).validate?.(value) === true,
+      pattern: (source) => {
+        const pattern = patterns.get(source) ?? compilePattern(source);
+        patterns.set(source, pattern);
+        return pattern;
+      },
+      containsCounts,
+    };
+  };
+  const keyword = (
+    name: string,
+    type: 'object' | 'array',
+    finder: (node: JsonObject, graph: SchemaGraph) => (value: never) => unknown,
+  ): CodeKeywordDefinition => ({
+    keyword: name,
+    type,
+    schemaType: ['boolean', 'object'],
+    error: { message: '', params: ({ params }) => _`{found: ${params.found}}` },
+    code(cxt) {
+      const { gen, data } = cxt;
+      const find = gen.scopeValue('func', { ref: finder(cxt.parentSchema, graphOf(cxt.it)) });
+      const found = gen.const('found', _`${find}(${data})`);
+      cxt.setParams({ found });
+      cxt.fail(_`${found} !== undefined`);
+    },
+  });
+  return [
+    keyword(
+      'unevaluatedProperties',
+      'object',
+      (node, graph) => (value: JsonObject) => findUnevaluatedName(node, value, graph),
+    ),
+    keyword(
+      'unevaluatedItems',
+      'array',
+      (node, graph) => (items: unknown[]) => findUnevaluatedItem(node, items, graph),
+    ),
+  ];
 }
 
 /** The error carries the keyword and its schema anyway. */

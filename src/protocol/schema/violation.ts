@@ -63,8 +63,15 @@ function predicate(error: ErrorObject, causes: readonly ErrorObject[]): string {
     case 'dependentRequired':
       return `must have property ${quote(params.missingProperty)} because it has ${quote(params.property)}`;
     case 'additionalProperties':
+      return `must not have property ${quote(params.additionalProperty)}${allowed(parent.properties)}`;
     case 'unevaluatedProperties':
-      return `must not have property ${quote(params.additionalProperty ?? params.unevaluatedProperty)}${allowed(parent.properties)}`;
+      return schema === false
+        ? `must not have property ${quote(params.found)}`
+        : `must have in property ${quote(params.found)} what "unevaluatedProperties" describes`;
+    case 'unevaluatedItems':
+      return schema === false
+        ? `must not have item ${String(params.found)}`
+        : `must have as item ${String(params.found)} what "unevaluatedItems" describes`;
     case 'propertyNames':
       return `must not have property ${quote(params.propertyName)}: the name ${namePredicate(causes)}`;
     case 'minimum':
@@ -83,8 +90,7 @@ function predicate(error: ErrorObject, causes: readonly ErrorObject[]): string {
     case 'maxItems':
       return `must have at most ${count(schema, 'item')}`;
     case 'items':
-    case 'unevaluatedItems':
-      return `must have at most ${count(params.limit ?? params.len, 'item')}`;
+      return `must have at most ${count(params.limit, 'item')}`;
     case 'minProperties':
       return `must have at least ${count(schema, 'property')}`;
     case 'maxProperties':
