@@ -132,7 +132,7 @@ export class Resources {
     const complete = (value: unknown): ReadResourceResult => {
       const result = readResourceReturn(uri, definition.mimeType, value);
       if (!result) throw notFound(uri, context);
-      return shapeReadResult({ ...cache, ...result }, context.traits);
+      return shapeReadResult(cache ? { ...cache, ...result } : result, context.traits);
     };
     return isPromiseLike(returned) ? Promise.resolve(returned).then(complete) : complete(returned);
   }
