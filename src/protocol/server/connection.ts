@@ -35,6 +35,8 @@ export interface ConnectOptions {
 }
 
 const DEFAULT_DRAIN_MS = 1500;
+/** How many messages may wait for a client that does not read; most transports stop reading long before. */
+const MAX_HELD = 65_536;
 
 /** One client's channel to a server. Both dialects are spoken on it, side by side. */
 export class ServerConnection implements Carrier {
@@ -161,8 +163,15 @@ export class ServerConnection implements Carrier {
 
   /** While the client is behind with reading, nothing is begun whose answer would pile up with the others. */
   #onMessage(value: unknown): void {
-    if (this.#held) this.#held.push(value);
-    else this.#peer.receive(value);
+    if (!this.#held) {
+      this.#peer.receive(value);
+    } else if (this.#held.length < MAX_HELD) {
+      this.#held.push(value);
+    } else {
+      const message = `"${this.#transport.name}" sent ${MAX_HELD} messages without reading an answer`;
+      this.#core.report(new McpError('TRANSPORT_FAILED', message));
+      void this.#end();
+    }
   }
 
   #deliver(message: JsonRpcMessage, options?: SendOptions): void | Promise<void> {

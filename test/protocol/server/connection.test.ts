@@ -198,6 +198,22 @@ describe('a client that asks for more than it reads', () => {
     await connection.closed;
   });
 
+  it('is cut off when its transport does not stop it and it has asked too often', async () => {
+    const errors: McpError[] = [];
+    const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
+    const [ours, theirs] = createLinkedPair();
+    const connection = server.connect({
+      name: 'full',
+      start: (sink) => theirs.start(sink),
+      close: () => theirs.close(),
+      send: () => new Promise(() => {}),
+    });
+    await ours.start({ message: () => {}, error: () => {}, close: () => {} });
+    for (let id = 0; id < 65_538; id++) void ours.send({ jsonrpc: '2.0', id, method: 'ping' });
+    await connection.closed;
+    expect(errors).toMatchObject([{ code: 'TRANSPORT_FAILED', message: expect.stringContaining('65536') }]);
+  });
+
   it('is cut off when an answer can no longer be kept for it', async () => {
     const { connection, errors, input, text } = flooded({ maxBufferedBytes: 2 * CHUNK });
     input.write(text);
