@@ -1,4 +1,6 @@
 export { type AdapterOptions, McpServerAdapter } from './adapter.ts';
+export { type GroupMember, type GroupOptions, McpClientGroup } from './client-group.ts';
+export type { McpServerEntry, McpServersConfig, Variables } from './config.ts';
 export { MAX_DEFINITION_DEPTH, type StructuredPolicy } from './contract.ts';
 export { type ConvertOptions, convertContent } from './convert.ts';
 export { MAX_STRUCTURED_DEPTH } from './depth.ts';
