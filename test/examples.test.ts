@@ -35,6 +35,7 @@ describe('examples', () => {
     // Those that are not run below have a file of their own in test/examples.
     expect(names.sort()).toEqual([
       'call-a-tool.mjs',
+      'import.mjs',
       'main-job.mjs',
       'one-registry.mjs',
       'own-server.mjs',
@@ -55,7 +56,9 @@ describe('examples', () => {
     expect(output).toMatch(/^own +stateless +2026-07-28 +[\d.]+ ms +own-server 1.0.0$/m);
     expect(output).toContain('39 tools in one registry');
     expect(output).toMatch(/ ms {2}everything__get-sum\n +The sum of 2 and 3 is 5\.\n/);
-    expect(output).toMatch(/ ms {2}files__read_text_file\n +Hello from a file\n/);
+    expect(output).toMatch(
+      / ms {2}files__read_text_file\n +Hello from a file \{ "content": "Hello from a file\\n" \}\n/,
+    );
     expect(output).toMatch(/failed: Access denied/);
     expect(output).toMatch(/ ms {2}own__count\n +\{"counted":3\}\n/);
   }, 40_000);
@@ -77,6 +80,20 @@ describe('examples', () => {
       'today: Tuesday',
       'own__greet: Hello, Ada!',
       'own__count: failed, Invalid arguments for tool "count": /to must be integer, not string (type)',
+      '',
+    ]);
+  });
+
+  it('import.mjs imports a server of the same process, calls its tools, and follows them', async () => {
+    const output = await run('import.mjs');
+    expect(output.split('\n')).toEqual([
+      'added weather__temperature',
+      'Oslo: Rather cool',
+      '{',
+      '  "celsius": 7',
+      '}',
+      'Cairo: failed, Nobody measures in Cairo',
+      'added weather__wind',
       '',
     ]);
   });

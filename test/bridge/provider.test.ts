@@ -36,12 +36,21 @@ describe.each([
   ['session', SESSION],
   ['stateless', STATELESS],
 ])('McpToolProvider in the %s dialect', (dialect, script) => {
-  it('B02 discovers every page and registers under the prefix, and calls by the own name', async () => {
+  it('B02 discovers the tools of every page at once', async () => {
+    const pages: JsonObject = { none: 'one', one: 'two', two: undefined };
     const server = new WireServer({
       ...script,
-      'tools/list': ({ params }) =>
-        params?.cursor === 'next' ? { tools: [tool('b')] } : { tools: [tool('a')], nextCursor: 'next' },
+      'tools/list': ({ params }) => {
+        const cursor = String(params?.cursor ?? 'none');
+        return { tools: [tool(`on-${cursor}`)], nextCursor: pages[cursor] };
+      },
     });
+    const { provider } = await importFrom(server);
+    expect(provider.tools().map(({ name }) => name)).toEqual(['on-none', 'on-one', 'on-two']);
+  });
+
+  it('B04 registers under the prefix, and calls by the name that the server knows', async () => {
+    const server = new WireServer({ ...script, ...listing(tool('a'), tool('b')) });
     const { client, registry, get } = await importFrom(server, { prefix: 'files' });
     expect(client.dialect).toBe(dialect);
     expect(registry.names()).toEqual(['files__a', 'files__b']);
