@@ -4,7 +4,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const CONTENDER = fileURLToPath(new URL('contender.mjs', import.meta.url));
 const OPEN_MS = 30_000;
 const WORK_MS = 60_000;
 
@@ -63,7 +62,8 @@ export function conclude(row, contenders, samples) {
 }
 
 export async function openContender(contender) {
-  const child = fork(CONTENDER, [JSON.stringify(contender)]);
+  const program = fileURLToPath(new URL(`${contender.program ?? 'contender'}.mjs`, import.meta.url));
+  const child = fork(program, [JSON.stringify(contender)]);
   const ask = async (work, ...args) => {
     child.send({ work, args });
     const { value, error } = await reply(child, contender, work, WORK_MS);

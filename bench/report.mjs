@@ -10,19 +10,20 @@ export function machine() {
 export function verdicts({ better, results, targets = [] }) {
   const isBetter = (value, bound) => (better === 'higher' ? value >= bound : value <= bound);
   const found = [];
-  for (const { of, versus, bound, lost } of targets) {
+  for (const { of, versus, bound, lost, absolute = false } of targets) {
     for (const result of results.filter(({ name }) => of.test(name))) {
-      const ratio = versus ? versusRatio(result, results, versus) : result.ratio;
+      const ratio = absolute ? result : versus ? versusRatio(result, results, versus) : result.ratio;
       if (!ratio) continue;
       const best = better === 'higher' ? ratio.high : ratio.low;
       const isComplete = lost === undefined || (result.lost ?? 0) <= lost;
       // Processor time bears other work on the machine; the clock does not.
-      const isMetByCpu = !versus && result.cpuRatio !== undefined && isBetter(result.cpuRatio, bound);
+      const isMetByCpu =
+        !versus && !absolute && result.cpuRatio !== undefined && isBetter(result.cpuRatio, bound);
       let word = 'MISSED';
       if (isComplete && isBetter(ratio.median, bound)) word = 'met';
       else if (isComplete && isMetByCpu) word = 'met by CPU alone';
       else if (isComplete && isBetter(best, bound)) word = 'within spread';
-      found.push({ result, versus, bound, ratio, word });
+      found.push({ result, versus, bound, ratio, word, absolute });
     }
   }
   return found;
@@ -54,10 +55,11 @@ export function printRow(row) {
   for (const verdict of verdicts(row)) console.log(`  ${shownVerdict(row, verdict)}`);
 }
 
-export function shownVerdict(row, { result, versus, bound, ratio, word }) {
+export function shownVerdict(row, { result, versus, bound, ratio, word, absolute }) {
   const than = versus ? ` against ${versus.source.replace('^', '')}` : '';
   const sign = row.better === 'higher' ? '>=' : '<=';
-  return `${word}: ${result.name}${than}: ${shownRatio(row, ratio.median)}, target ${sign} ${shownRatio(row, bound)}`;
+  const say = (value) => (absolute ? `${shown(value)} ${row.unit}` : shownRatio(row, value));
+  return `${word}: ${result.name}${than}: ${say(ratio.median)}, target ${sign} ${say(bound)}`;
 }
 
 export function markdown(rows) {

@@ -7,7 +7,7 @@ import { machine, markdown, printRow, verdicts } from './report.mjs';
 
 const BENCH = fileURLToPath(new URL('.', import.meta.url));
 const DOCUMENT = fileURLToPath(new URL('../docs/benchmarks.md', import.meta.url));
-const GROUPS = ['stdio', 'in-process', 'http'];
+const GROUPS = ['stdio', 'in-process', 'http', 'framers', 'tools', 'start'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,6 +25,7 @@ const options = {
   rounds: Number(values.rounds ?? (values.gate ? 3 : 5)),
   ms: Number(values.ms ?? (values.gate ? 200 : 400)),
   rivals: !values['no-rivals'],
+  gate: values.gate,
 };
 
 installRivals();
