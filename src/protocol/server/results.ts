@@ -49,7 +49,11 @@ export function withContent(result: Partial<CallToolResult>): CallToolResult {
   // Sound: the one required member is there.
   if (content) return result as CallToolResult;
   const text = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
-  return { ...result, content: text === undefined ? [] : [{ type: 'text', text }] };
+  const blocks: ContentBlock[] = text === undefined ? [] : [{ type: 'text', text }];
+  // In front: an object that is spread first and then added to is slow to make.
+  const completed: CallToolResult = { content: blocks, ...result };
+  completed.content = blocks;
+  return completed;
 }
 
 /** @throws McpError `HANDLER_FAILED` when it is none of {@link PromptReturn}. */

@@ -269,7 +269,10 @@ function checkOutput(
     );
   }
   const conclude = (checked: Checked<unknown>) => {
-    if (!checked.violation) return { ...result, structuredContent: checked.value };
+    if (!checked.violation) {
+      const { value } = checked;
+      return value === result.structuredContent ? result : { ...result, structuredContent: value };
+    }
     const { message, keyword } = checked.violation;
     throw new McpError(
       'HANDLER_FAILED',
