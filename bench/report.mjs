@@ -78,6 +78,7 @@ export function markdown(rows) {
 }
 
 function markdownRow(row) {
+  if (row.points) return markdownSeries(row);
   const cells = row.results.map(({ name, ratio, cpuRatio, lost }) => {
     const range = ratio
       ? `${shownRatio(row, ratio.median)} [${shownRatio(row, ratio.low)} .. ${shownRatio(row, ratio.high)}]`
@@ -89,6 +90,15 @@ function markdownRow(row) {
   const head = ['', row.better === 'higher' ? `share of the ${against}` : `times the ${against}`, 'CPU'];
   const judged = verdicts(row).map((verdict) => `- ${shownVerdict(row, verdict)}`);
   return [`## ${row.title}`, '', ...table([head, ...cells]), ...(judged.length > 0 ? ['', ...judged] : [])];
+}
+
+function markdownSeries({ id, title, of, measured, points, results: [{ median }], ...row }) {
+  const cells = points.map(([x, y]) => [x.toLocaleString('en'), shown(y)]);
+  const verdict = verdicts({ ...row, results: [{ name: 'mcpwire', median, low: median, high: median }] })
+    .map((each) => `- ${shownVerdict(row, each)}`)
+    .join('\n');
+  const picture = `![${title}](benchmarks/${id}.svg)`;
+  return [`## Growth: ${title}`, '', picture, '', ...table([[of, measured], ...cells]), '', verdict];
 }
 
 function table([head, ...rows]) {

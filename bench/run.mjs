@@ -1,13 +1,15 @@
 // Measures mcpwire beside others: `npm run bench -- [GROUP …] [--gate] [--rounds N] [--ms N] [--no-rivals]`.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { svg } from './plot.mjs';
 import { machine, markdown, printRow, verdicts } from './report.mjs';
 
 const BENCH = fileURLToPath(new URL('.', import.meta.url));
 const DOCUMENT = fileURLToPath(new URL('../docs/benchmarks.md', import.meta.url));
-const GROUPS = ['stdio', 'in-process', 'http', 'framers', 'tools', 'start'];
+const PICTURES = fileURLToPath(new URL('../docs/benchmarks/', import.meta.url));
+const GROUPS = ['stdio', 'in-process', 'http', 'framers', 'tools', 'start', 'memory', 'growth'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -43,7 +45,13 @@ if (values.gate && missed.length > 0) {
   console.error(`\n${missed.length} targets are missed by more than the spread`);
   process.exitCode = 1;
 }
-if (!values.gate && positionals.length === 0 && options.rivals) writeFileSync(DOCUMENT, markdown(rows));
+if (!values.gate && positionals.length === 0 && options.rivals) writeDocument();
+
+function writeDocument() {
+  writeFileSync(DOCUMENT, markdown(rows));
+  mkdirSync(PICTURES, { recursive: true });
+  for (const row of rows) if (row.points) writeFileSync(`${PICTURES}${row.id}.svg`, svg(row));
+}
 
 /** The rivals are installed here once, and again when their list changes. */
 function installRivals() {

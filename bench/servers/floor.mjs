@@ -104,6 +104,11 @@ export function listen(listener) {
   server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/mcp`));
 }
 
-export function serveHttp() {
-  listen(httpListener());
+/** Holds streams open where that is all that is asked for. */
+export function serveHttp(dialect) {
+  listen(dialect === 'streams' ? holdStream : httpListener());
+}
+
+function holdStream(_request, response) {
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
 }
