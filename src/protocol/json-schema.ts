@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/index.ts';
+import { isJsonObject, McpError, toError } from '../jsonrpc/index.ts';
 import { readSchema, type SchemaFault, SchemaRefused } from './schema/document.ts';
 import { schemaFingerprint } from './schema/fingerprint.ts';
 import { lowerSchema } from './schema/lower.ts';
@@ -20,7 +20,7 @@ export { MAX_PATTERN_CHARS } from './schema/pattern.ts';
 export { MAX_VALIDATION_STEPS } from './schema/steps.ts';
 export type { Violation } from './schema/violation.ts';
 
-/** How many compiled schemas are kept for schemas with the same content. One takes some 100 KB. */
+/** How many compiled schemas are kept for schemas with the same content. One takes some 50 KB. */
 export const MAX_CACHED_SCHEMAS = 200;
 
 export interface InspectOptions {
@@ -42,20 +42,16 @@ export interface CompiledSchema {
 /**
  * Looks for a reason why a schema cannot be used, without compiling it: its dialect (2020-12 by default, 2019-09,
  * draft-07, draft-06), the shape of every keyword, patterns, bounds, and references that lead out of the schema. Never any
- * I/O. Costs microseconds, so that it can be asked for every tool of a list.
+ * I/O. Costs microseconds, so that it can be asked for every tool of a list; the answer is kept with the schema object, which
+ * must not change any more.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
  */
 export function inspectSchema(schema: unknown, options: InspectOptions = {}): SchemaFault | undefined {
-  try {
-    const { root } = readSchema(schema);
-    if (options.rootObject === true && (typeof root === 'boolean' || root.type !== 'object')) {
-      return { path: '', reason: 'must have "type": "object" at its root' };
-    }
-    return undefined;
-  } catch (error) {
-    return faultOf(error);
-  }
+  const fault = inspect(schema);
+  if (fault !== undefined || options.rootObject !== true) return fault;
+  const isRootObject = isJsonObject(schema) && schema.type === 'object';
+  return isRootObject ? undefined : { path: '', reason: 'must have "type": "object" at its root' };
 }
 
 /**
@@ -79,6 +75,22 @@ export function compileSchema(schema: unknown): CompiledSchema {
   const { path, reason } = entry;
   const place = path === '' ? 'it' : path;
   throw new McpError('INVALID_SCHEMA', `Cannot use a JSON Schema: ${place} ${reason}`);
+}
+
+/** What was found of schemas before; without a fault it is `undefined`. */
+const inspected = new WeakMap<object, SchemaFault | undefined>();
+
+function inspect(schema: unknown): SchemaFault | undefined {
+  const isObject = typeof schema === 'object' && schema !== null;
+  if (isObject && inspected.has(schema)) return inspected.get(schema);
+  let fault: SchemaFault | undefined;
+  try {
+    readSchema(schema);
+  } catch (error) {
+    fault = faultOf(error);
+  }
+  if (isObject) inspected.set(schema, fault);
+  return fault;
 }
 
 type Entry = Compiled | SchemaFault;
@@ -116,10 +128,7 @@ function find(schema: unknown): Entry {
 /** Whatever the compiler throws is about the schema: it was given nothing else. */
 function faultOf(error: unknown): SchemaFault {
   if (error instanceof SchemaRefused) return error.fault;
-  return {
-    path: '',
-    reason: `cannot be compiled: ${error instanceof Error ? error.message : String(error)}`,
-  };
+  return { path: '', reason: `cannot be compiled: ${toError(error).message}` };
 }
 
 class Compiled implements CompiledSchema {
@@ -145,9 +154,11 @@ class Compiled implements CompiledSchema {
 }
 
 function unfinished(error: unknown): Violation {
-  const why =
-    error instanceof StepsExhausted
-      ? 'takes too many steps to be checked'
-      : 'is nested too deeply to be checked';
-  return { path: '', keyword: 'limit', message: `the value ${why}` };
+  return { path: '', keyword: 'limit', message: `the value ${whyUnfinished(error)}` };
+}
+
+function whyUnfinished(error: unknown): string {
+  if (error instanceof StepsExhausted) return 'takes too many steps to be checked';
+  if (error instanceof RangeError) return 'is nested too deeply to be checked';
+  return `cannot be checked: ${toError(error).message}`;
 }
