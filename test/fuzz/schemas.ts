@@ -88,9 +88,7 @@ const { schema: anySchema } = fc.letrec<{ schema: unknown; keywords: Record<stri
 }));
 
 /** Schemas of the newest dialect, each with two definitions to refer to. */
-export const schema = fc
-  .tuple(anySchema, anySchema, anySchema)
-  .map(([root, first, second]) => ({
-    ...(typeof root === 'boolean' ? { allOf: [root] } : (root as object)),
-    $defs: { first, second },
-  }));
+export const schema = fc.tuple(anySchema, anySchema, anySchema).map(([root, first, second]) => ({
+  ...(typeof root === 'boolean' ? { allOf: [root] } : (root as object)),
+  $defs: { first, second },
+}));
