@@ -37,5 +37,5 @@ export {
 export { DEFAULT_MAX_BUFFERED_BYTES, type StreamOptions, StreamTransport } from './stream.ts';
 export type { Transport, TransportSink } from './transport.ts';
 export { type WebSocketOptions, WebSocketTransport } from './websocket.ts';
-export type { WebSocketClientInfo, WebSocketListener } from './websocket-acceptor.ts';
+export type { WebSocketClientInfo, WebSocketListener } from './websocket-listener.ts';
 export { acceptWebSockets, type WebSocketListenOptions } from './websocket-server.ts';

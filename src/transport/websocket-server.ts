@@ -8,13 +8,9 @@ import { reachableHost } from './http/listen.ts';
 import { atLeastOne, type HttpServerOptions, readServerOptions, timerMs } from './http/server-options.ts';
 import { DEFAULT_HOST, readTarget } from './socket.ts';
 import { upgradeRequired } from './upgrade.ts';
-import {
-  Acceptor,
-  type AcceptSettings,
-  type WebSocketClientInfo,
-  type WebSocketListener,
-} from './websocket-acceptor.ts';
+import { Acceptor, type AcceptSettings } from './websocket-acceptor.ts';
 import { type ChannelLimits, CLOSE_GRACE_MS, readChannelLimits, SUBPROTOCOL } from './websocket-channel.ts';
+import type { WebSocketClientInfo, WebSocketListener } from './websocket-listener.ts';
 
 export interface WebSocketListenOptions extends Pick<HttpServerOptions, 'allowedHosts' | 'allowedOrigins'> {
   /**

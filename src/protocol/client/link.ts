@@ -1,4 +1,12 @@
-import { type CallOptions, type JsonObject, McpError, type RpcError, toError } from '../../jsonrpc/index.ts';
+import {
+  type CallOptions,
+  DEFAULT_MAX_TIMEOUT_MS,
+  type JsonObject,
+  McpError,
+  type RpcError,
+  TimeoutError,
+  toError,
+} from '../../jsonrpc/index.ts';
 import { isModernError, UNSUPPORTED_PROTOCOL_VERSION } from '../errors.ts';
 import type { Progress } from '../types/features.ts';
 import type { LoggingLevel } from '../types/identity.ts';
@@ -9,10 +17,15 @@ import type { InputHandlers } from './input.ts';
 import { type NegotiationOptions, negotiate, renegotiate, reopenSession } from './negotiate.ts';
 import { answerRound } from './rounds.ts';
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export interface RequestOptions {
   /** Gives the request up: the server is told. The promise rejects with code `ABORTED`. */
   signal?: AbortSignal;
-  /** The deadline of each round, in milliseconds. Default: the client's `timeoutMs`; `Infinity` means none. */
+  /**
+   * The deadline, in milliseconds. Default: the client's `timeoutMs`; `Infinity` means none. When the server asks for
+   * input, answering it and each further round have as much again, within `maxTimeoutMs` in all.
+   */
   timeoutMs?: number;
   /** Gets each progress notification before the result. */
   onProgress?: (progress: Progress) => void;
@@ -249,23 +262,45 @@ export class Link {
     options: RequestOptions,
     headers: Record<string, string> | undefined,
   ): Promise<JsonObject> {
-    const { handlers, maxRounds } = this.#options;
-    const context = {
-      signal: options.signal ? AbortSignal.any([options.signal, this.closing]) : this.closing,
-    };
+    const { maxRounds } = this.#options;
+    const { timeoutMs = this.#options.timeoutMs } = options;
+    const end = performance.now() + (options.maxTimeoutMs ?? Math.max(DEFAULT_MAX_TIMEOUT_MS, timeoutMs));
     let result = first;
     for (let round = 0; round < maxRounds; round++) {
-      const answers = await answerRound(method, result, handlers, context).catch((error) => {
-        throw this.closing.aborted ? this.closing.reason : error;
-      });
+      const left = end - performance.now();
+      const answers = await this.#answerRound(method, result, Math.min(timeoutMs, left), options.signal);
       const { connection } = this;
-      result = await this.#send(connection, method, { ...params, ...answers }, options, headers);
+      const rest = { ...options, maxTimeoutMs: Math.max(1, end - performance.now()) };
+      result = await this.#send(connection, method, { ...params, ...answers }, rest, headers);
       if (connection.dialect.resultType(method, result) === 'complete') return result;
     }
     throw new McpError(
       'ROUNDS_EXCEEDED',
       `"${this.connection.transport.name}" asked for input more than ${maxRounds} times on "${method}"; raise maxRounds`,
     );
+  }
+
+  /** The answers to one round, within their deadline: who answers may be a person who went away. */
+  async #answerRound(
+    method: string,
+    round: JsonObject,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<JsonObject> {
+    const late = new AbortController();
+    const timer =
+      timeoutMs < LONGEST_TIMER_MS ? setTimeout(() => late.abort(), Math.max(0, timeoutMs)) : undefined;
+    const signals = [late.signal, this.closing, ...(signal ? [signal] : [])];
+    try {
+      return await answerRound(method, round, this.#options.handlers, { signal: AbortSignal.any(signals) });
+    } catch (error) {
+      if (this.closing.aborted) throw this.closing.reason;
+      if (!late.signal.aborted || signal?.aborted) throw error;
+      const budget = Math.max(0, Math.round(timeoutMs));
+      throw new TimeoutError(`The input that "${method}" asks for did not come within ${budget} ms`, budget);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async #hangUp(): Promise<void> {

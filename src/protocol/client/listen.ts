@@ -45,6 +45,7 @@ export class Subscription implements AsyncIterable<ListenEvent> {
     const subscription = new Subscription(host, filter);
     const stop = () => void subscription.close();
     const signals = signal ? [host.closing, signal] : [host.closing];
+    if (host.closing.aborted) throw host.closing.reason;
     for (const each of signals) {
       if (each.aborted)
         throw new McpError('ABORTED', 'Cannot listen: aborted by the caller', { cause: each.reason });

@@ -6,6 +6,8 @@ import type { OutgoingRequest, ReplyHead, ReplyReader, RoundTrip } from './round
 
 /** How many connections in a row may bring nothing before a stream counts as ended. */
 export const MAX_EMPTY_CONNECTIONS = 6;
+/** How many connections in a row may not come about at all before nobody is expected at the other end. */
+const MAX_FAILED_CONNECTIONS = 3;
 
 /** How long to wait before a stream is resumed, where the server does not say. */
 const DEFAULT_RETRY_MS = 1000;
@@ -53,6 +55,7 @@ export class MessageStream implements ReplyReader, SseSink {
   #lastEventId: string | undefined;
   #retryMs = DEFAULT_RETRY_MS;
   #emptyConnections = 0;
+  #failedConnections = 0;
   // Whether the connection at hand has shown any life, and since when it is open.
   #alive = false;
   #openedAt = 0;
@@ -90,6 +93,7 @@ export class MessageStream implements ReplyReader, SseSink {
 
   head(head: ReplyHead): void {
     const { status, headers } = head;
+    this.#failedConnections = 0;
     if (status === 200 && mediaType(headers) === EVENT_STREAM_TYPE) {
       this.adopt();
       this.#owner.opened?.(head);
@@ -118,8 +122,12 @@ export class MessageStream implements ReplyReader, SseSink {
   fail(error: McpError): void {
     this.#decoder?.end();
     // Asking again would not change it, and might ask a person again and again.
-    if (error.code === 'UNAUTHORIZED') this.#end(error);
-    else this.#onEnd(error);
+    if (error.code === 'UNAUTHORIZED' || ++this.#failedConnections > MAX_FAILED_CONNECTIONS) {
+      this.#end(error);
+      return;
+    }
+    if (!this.#closed && this.#owner.resumes(this.#lastEventId)) this.#owner.warning(error);
+    this.#onEnd(error);
   }
 
   event(event: SseEvent): void {

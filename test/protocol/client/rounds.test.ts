@@ -312,3 +312,33 @@ describe('requests of a server in the session dialect', () => {
     expect(await server.next()).toMatchObject({ id: 1, error: { code: -32601 } });
   });
 });
+
+describe('the deadline of a call that asks for input', () => {
+  const never = { onElicit: () => new Promise<never>(() => {}) };
+
+  it.each([{ timeoutMs: 30 }, { timeoutMs: 10_000, maxTimeoutMs: 30 }])(
+    'holds while nobody answers: %j',
+    async (deadline) => {
+      const server = new WireServer(asking(round({ inputRequests: { who: FORM } })));
+      let aborted = false;
+      const client = await McpClient.inProcess(server, {
+        onElicit: (_params, { signal }) => {
+          signal.addEventListener('abort', () => {
+            aborted = true;
+          });
+          return new Promise(() => {});
+        },
+      });
+      await expect(client.callTool('ask', {}, deadline)).rejects.toMatchObject({ code: 'TIMEOUT' });
+      expect(aborted).toBe(true);
+    },
+  );
+
+  it('gives way to the caller who gives up, and to close', async () => {
+    const aborting = await call(asking(round({ inputRequests: { who: FORM } })), never);
+    const closing = expect(aborting.result).rejects.toMatchObject({ code: 'CLOSED' });
+    await new Promise(setImmediate);
+    await aborting.client.close();
+    await closing;
+  });
+});

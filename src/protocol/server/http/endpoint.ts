@@ -46,6 +46,8 @@ export class HttpEndpoint {
   readonly #stateless: StatelessDialect;
   readonly #sessions: HttpSessions | undefined;
   #closed = false;
+  #running = 0;
+  #onIdle = () => {};
 
   /** @throws TypeError when an option is out of range. */
   constructor(core: ServerCore, stateless: StatelessDialect, { sessions = {} }: EndpointOptions) {
@@ -56,6 +58,15 @@ export class HttpEndpoint {
 
   /** Answers an exchange of which every guard has passed. */
   handle(exchange: HttpExchange): void | Promise<void> {
+    const answered = this.#route(exchange);
+    if (!answered) return;
+    this.#running++;
+    return answered.finally(() => {
+      if (--this.#running === 0) this.#onIdle();
+    });
+  }
+
+  #route(exchange: HttpExchange): void | Promise<void> {
     if (this.#closed) return refuse(exchange, 503, INTERNAL_ERROR, 'The server is shutting down');
     switch (exchange.method) {
       case 'POST':
@@ -65,6 +76,19 @@ export class HttpEndpoint {
       default:
         return this.#delete(exchange);
     }
+  }
+
+  /** Takes no more exchanges, and waits until those under way are answered, but no longer than this. */
+  async drain(graceMs: number): Promise<void> {
+    this.#closed = true;
+    if (this.#running === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, graceMs);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   /** Ends all sessions. Idempotent. */

@@ -11,6 +11,9 @@ import {
 import { type McpServer, partsOf } from '../server.ts';
 import { type EndpointOptions, HttpEndpoint } from './endpoint.ts';
 
+/** How long closing waits for answers under way, unless `closeGraceMs` says otherwise. */
+const DEFAULT_CLOSE_GRACE_MS = 3000;
+
 export interface HttpHandlerOptions extends HttpServerOptions, EndpointOptions {}
 export interface ServeHttpOptions extends HttpListenOptions, EndpointOptions {}
 
@@ -49,10 +52,10 @@ export async function serveHttp(server: McpServer, options: ServeHttpOptions = {
     url: listening.url,
     port: listening.port,
     close: async () => {
-      endpoint.close();
+      // The last word of each subscription is said now; then its stream ends with the others.
       stateless.subscriptions.end();
-      // The last word of each subscription is said in the same turn; then its stream may end.
-      await new Promise(setImmediate);
+      await endpoint.drain(options.closeGraceMs ?? DEFAULT_CLOSE_GRACE_MS);
+      endpoint.close();
       await listening.close();
     },
   };

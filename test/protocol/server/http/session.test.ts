@@ -64,7 +64,7 @@ async function serve(options: ServeHttpOptions = {}) {
     await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session);
     return session;
   };
-  return { server, url: listening.url, post, open, held };
+  return { server, url: listening.url, post, open, held, close: () => listening.close() };
 }
 
 const call = (id: unknown, name: string, args: object = {}) => ({
@@ -309,6 +309,33 @@ describe('sessions by HTTP', () => {
     expect((await post([{ jsonrpc: '2.0', method: 'x' }], old)).status).toBe(202);
     expect((await post([], old)).status).toBe(400);
     expect((await post(batch, await open())).status).toBe(400);
+  });
+});
+
+describe('closing a server by HTTP', () => {
+  it('waits for answers under way, and takes no more requests', async () => {
+    const { post, open, held, close } = await serve();
+    const session = await open();
+    const pending = post(call(1, 'hold'), session);
+    while (held.length === 0) await new Promise(setImmediate);
+    const closed = close();
+    const refused = await post(call(2, 'echo'), session);
+    expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: -32603 } }]);
+    held[0]?.();
+    expect(await (await pending).json()).toMatchObject({
+      id: 1,
+      result: { content: [{ text: 'released' }] },
+    });
+    await closed;
+  });
+
+  it('breaks off what takes too long', async () => {
+    const { post, open, held, close } = await serve({ closeGraceMs: 20 });
+    const session = await open();
+    const pending = post(call(1, 'hold'), session);
+    while (held.length === 0) await new Promise(setImmediate);
+    await close();
+    expect((await pending).status).toBe(204);
   });
 });
 
