@@ -90,11 +90,13 @@ describe.each(Object.entries(REFERENCE_SERVERS))('the reference server %s', (nam
     const provider = await McpToolProvider.connect(client, { prefix: 'ref' });
     expect(provider.registerInto(registry)).toEqual(server.tools.map((tool) => `ref__${tool}`));
     const known = (call: ReferenceCall) => registry.has(`ref__${call.tool}`);
-    for (const { tool, args, isError, text, textStartsWith } of fill(server.calls).filter(known)) {
+    for (const call of fill(server.calls).filter(known)) {
+      const { tool, args, isError, text, textStartsWith, structuredContent } = call;
       const output = await registry.get(`ref__${tool}`)?.call(args);
       expect(output?.isError ?? false, tool).toBe(isError);
       const got = output && textOf(output);
-      if (text !== undefined) expect(got).toBe(text);
+      const json = JSON.stringify(structuredContent, undefined, 2);
+      if (text !== undefined) expect(got).toBe(json === undefined ? text : `${text}\n${json}`);
       if (textStartsWith !== undefined) expect(got?.startsWith(textStartsWith), got).toBe(true);
     }
   });
@@ -217,7 +219,13 @@ describe.each([
       isReadOnly: true,
       isOpenWorld: false,
     });
-    expect(await add?.call({ a: 2, b: 3 })).toMatchObject({ content: '{"sum":5}' });
+    expect(await add?.call({ a: 2, b: 3 })).toEqual({
+      content: [
+        { type: 'text', text: '{"sum":5}' },
+        { type: 'text', text: '{\n  "sum": 5\n}' },
+      ],
+      displayHint: 'json',
+    });
     expect(await registry.get('sdk__echo')?.call({ text: 'ünï 🎉\u2028' })).toMatchObject({
       content: 'ünï 🎉\u2028',
     });
