@@ -34,6 +34,7 @@ describe('examples', () => {
     const names = readdirSync(EXAMPLES);
     // Those that are not run below have a file of their own in test/examples.
     expect(names.sort()).toEqual([
+      'ask-and-listen.mjs',
       'call-a-tool.mjs',
       'import.mjs',
       'main-job.mjs',
@@ -62,6 +63,15 @@ describe('examples', () => {
     expect(output).toMatch(/failed: Access denied/);
     expect(output).toMatch(/ ms {2}own__count\n +\{"counted":3\}\n/);
   }, 40_000);
+
+  it('ask-and-listen.mjs asks, is answered, and hears of a change', async () => {
+    expect((await run('ask-and-listen.mjs')).split('\n')).toEqual([
+      'asked: Which size?',
+      "[ { type: 'text', text: 'Ordered size M' } ]",
+      'toolsListChanged order, cancel',
+      '',
+    ]);
+  });
 
   it('call-a-tool.mjs prints what the tool gave', async () => {
     const output = await run('call-a-tool.mjs');
