@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { McpError } from '../../jsonrpc/index.ts';
+import { isJsonObject, McpError } from '../../jsonrpc/index.ts';
 import type { ContentBlock, ResourceContents } from '../types/content.ts';
 import type {
   CallToolResult,
@@ -34,13 +34,61 @@ export type ResourceReturn =
 export function readToolReturn(name: string, returned: unknown): Partial<CallToolResult> {
   if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
   if (returned === undefined) return { content: [] };
-  // Sound where types hold: an array is content blocks, an object a result. Nothing looks deeper into either.
-  if (Array.isArray(returned)) return { content: returned as ContentBlock[] };
+  if (Array.isArray(returned)) return { content: checkBlocks(name, returned) };
   if (typeof returned !== 'object' || returned === null) throw unreadable('tool', name, returned);
+  // Sound where types hold; what a client relies on is checked.
   const result = returned as Partial<CallToolResult>;
-  if (result.content !== undefined && !Array.isArray(result.content))
-    throw unreadable('tool', name, returned);
+  const { content, isError } = result;
+  if (isError !== undefined && typeof isError !== 'boolean') throw unreadable('tool', name, returned);
+  if (content !== undefined) {
+    if (!Array.isArray(content)) throw unreadable('tool', name, returned);
+    checkBlocks(name, content);
+  } else if (isError === undefined && !('structuredContent' in result) && !('_meta' in result)) {
+    throw new McpError(
+      'HANDLER_FAILED',
+      `Cannot read what tool "${name}" returned: an object without content; put data under structuredContent`,
+    );
+  }
   return result;
+}
+
+/** What a client would choke on is our own handler's fault, and said here. */
+function checkBlocks(name: string, blocks: readonly unknown[]): ContentBlock[] {
+  for (const [index, block] of blocks.entries()) {
+    const fault = findBlockFault(block);
+    if (fault !== undefined) {
+      throw new McpError(
+        'HANDLER_FAILED',
+        `Cannot read what tool "${name}" returned: content ${index} ${fault}`,
+      );
+    }
+  }
+  // Sound: each is an object of its type, with the members that the type requires.
+  return blocks as ContentBlock[];
+}
+
+/** The string members that a block of each type must have. */
+const REQUIRED_MEMBERS: { readonly [type in ContentBlock['type']]: readonly string[] } = {
+  text: ['text'],
+  image: ['data', 'mimeType'],
+  audio: ['data', 'mimeType'],
+  resource_link: ['uri', 'name'],
+  resource: [],
+};
+
+function findBlockFault(block: unknown): string | undefined {
+  if (!isJsonObject(block)) return 'is no object';
+  const { type } = block;
+  if (typeof type !== 'string' || !Object.hasOwn(REQUIRED_MEMBERS, type)) {
+    return `has no type that is known: ${JSON.stringify(type)}`;
+  }
+  // Sound: it is a key of the table.
+  for (const member of REQUIRED_MEMBERS[type as ContentBlock['type']]) {
+    if (typeof block[member] !== 'string') return `of type "${type}" lacks "${member}", a string`;
+  }
+  return type === 'resource' && !isJsonObject(block.resource)
+    ? 'of type "resource" lacks "resource"'
+    : undefined;
 }
 
 /** Gives a result that has only structured content the text that says the same. */

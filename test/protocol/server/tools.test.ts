@@ -39,18 +39,29 @@ describe.each(BOTH)('a tool, in revision %s,', (revision) => {
     }
   });
 
-  it.each([[5], [true], [null], [{ content: 'text' }]])(
-    'that returns %j fails, and the server hears why',
-    async (returned) => {
-      const errors: McpError[] = [];
-      const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
-      // Sound: the type forbids it, callers from JavaScript do not know.
-      server.tool({ name: 'odd', inputSchema: ANYTHING }, () => returned as unknown as string);
-      const client = await WireClient.speak(server, revision);
-      expect(await client.result('tools/call', { name: 'odd' })).toMatchObject({ isError: true });
-      expect(errors).toMatchObject([{ code: 'HANDLER_FAILED' }]);
-    },
-  );
+  it.each([
+    [5],
+    [true],
+    [null],
+    [{ content: 'text' }],
+    [{ isError: 'yes' }],
+    [{ temperature: 20 }],
+    [new Map([['a', 1]])],
+    [['a', 'b']],
+    [[null]],
+    [[{ type: 'text' }]],
+    [[{ type: 'image', data: 5, mimeType: 'image/png' }]],
+    [[{ type: 'resource', resource: 'r' }]],
+    [{ content: [{ type: 'toString' }] }],
+  ])('that returns %j fails, and the server hears why', async (returned) => {
+    const errors: McpError[] = [];
+    const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
+    // Sound: the type forbids it, callers from JavaScript do not know.
+    server.tool({ name: 'odd', inputSchema: ANYTHING }, () => returned as unknown as string);
+    const client = await WireClient.speak(server, revision);
+    expect(await client.result('tools/call', { name: 'odd' })).toMatchObject({ isError: true });
+    expect(errors).toMatchObject([{ code: 'HANDLER_FAILED' }]);
+  });
 
   it('that throws is a result with its message, and the server hears all of it', async () => {
     const errors: McpError[] = [];
