@@ -85,16 +85,24 @@ export class ChangeOutbox {
   #flush(): void {
     for (const key of this.#waiting) {
       this.#waiting.delete(key);
-      const sent = this.#send(key);
+      const sent = this.#trySend(key);
       if (!sent) continue;
       this.#blocked = true;
       const resume = () => {
         this.#blocked = false;
         this.#flush();
       };
-      // A client that is gone is for the transport to report.
       sent.then(resume, resume);
       return;
+    }
+  }
+
+  /** A client that is gone, or was cut off, is for its transport to report: here nobody waits for it. */
+  #trySend(key: string): void | Promise<void> {
+    try {
+      return this.#send(key);
+    } catch {
+      this.#waiting.clear();
     }
   }
 }

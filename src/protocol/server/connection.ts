@@ -180,9 +180,9 @@ export class ServerConnection implements Carrier {
       if (sent && !this.#held) this.#hold(sent);
       return sent;
     } catch (error) {
-      // An answer that is lost would be waited for in vain: better that the client sees the connection end.
-      if (!('method' in message) && error instanceof McpError) {
-        this.#core.report(error);
+      // What is lost would be waited for in vain: better that the client sees the connection end.
+      if (error instanceof McpError) {
+        if (!this.#peer.closed) this.#core.report(error);
         void this.#end();
       }
       throw error;

@@ -18,6 +18,7 @@ import type {
   Root,
 } from '../types/input.ts';
 import type { Carrier, ClientDescription, OpenRequest, RequestScope } from './dialect.ts';
+import { owned } from './feature.ts';
 import {
   type Answers,
   type AnswerTo,
@@ -246,10 +247,4 @@ export class Context implements RequestContext, OpenRequest {
     };
     return sent.then(done, done);
   }
-}
-
-/** A handler may start a question and wait for it later: its failure must not count as unhandled until then. */
-function owned<Value>(promise: Promise<Value>): Promise<Value> {
-  promise.catch(() => {});
-  return promise;
 }

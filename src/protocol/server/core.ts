@@ -10,7 +10,7 @@ import type { ServerCapabilities } from '../types/identity.ts';
 import { type ChangedList, ChangeFeed } from './changes.ts';
 import { complete } from './completion.ts';
 import type { Context, RequestContext } from './context.ts';
-import type { FeatureHost, MethodHandler } from './feature.ts';
+import { type FeatureHost, type MethodHandler, owned } from './feature.ts';
 import type { ServerSettings } from './options.ts';
 import { Prompts } from './prompts.ts';
 import { Resources } from './resources.ts';
@@ -129,7 +129,7 @@ export class ServerCore implements FeatureHost {
     const step = async (index: number): Promise<JsonObject> => {
       const middleware = around[index];
       const result: unknown = middleware
-        ? await middleware(context, () => step(index + 1))
+        ? await middleware(context, () => owned(step(index + 1)))
         : await this.#start(handler, context);
       if (isJsonObject(result)) return result;
       throw new McpError('HANDLER_FAILED', `Middleware returned no result for "${context.method}"`);

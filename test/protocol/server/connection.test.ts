@@ -198,6 +198,35 @@ describe('a client that asks for more than it reads', () => {
     await connection.closed;
   });
 
+  it('is cut off when it can be told of a change no more, and the others are told', async () => {
+    const errors: McpError[] = [];
+    const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
+    const other = await WireClient.speak(server, '2025-11-25');
+    const [ours, theirs] = createLinkedPair();
+    const connection = server.connect({
+      name: 'full',
+      start: (sink) => theirs.start(sink),
+      close: () => theirs.close(),
+      send: (message) => {
+        if ('method' in message) throw new McpError('TRANSPORT_FAILED', 'no room');
+        return theirs.send(message);
+      },
+    });
+    await ours.start({ message: () => {}, error: () => {}, close: () => {} });
+    void ours.send({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25' },
+    });
+    void ours.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    await turn();
+    server.tool({ name: 'new' }, () => 'x');
+    await connection.closed;
+    expect(errors).toMatchObject([{ code: 'TRANSPORT_FAILED', message: 'no room' }]);
+    expect(await other.wire.take()).toMatchObject({ method: 'notifications/tools/list_changed' });
+  });
+
   it('is cut off when its transport does not stop it and it has asked too often', async () => {
     const errors: McpError[] = [];
     const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });

@@ -258,6 +258,19 @@ describe.each(BOTH)('middleware, in revision %s,', (revision) => {
     expect(errors[0]).toMatchObject({ cause: { message: 'secret detail' } });
   });
 
+  it('may leave the answer of the handler alone, even when that fails', async () => {
+    const server = new McpServer(INFO);
+    server.prompt({ name: 'fails' }, () => Promise.reject(new Error('unheard')));
+    server.use((context, next) => {
+      const answer = next();
+      return context.method === 'prompts/get' ? { messages: [] } : answer;
+    });
+    const client = await WireClient.speak(server, revision);
+    expect(await client.result('prompts/get', { name: 'fails' })).toMatchObject({ messages: [] });
+    // An unhandled rejection would fail the test run.
+    expect(await client.wire.rest()).toEqual([]);
+  });
+
   it('that is slow lets a cancelled request never start', async () => {
     const server = new McpServer(INFO);
     let calls = 0;
