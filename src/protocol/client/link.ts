@@ -33,7 +33,10 @@ export interface RequestOptions {
   resetTimeoutOnProgress?: boolean;
   /** The deadline that progress cannot move, in milliseconds. Default 600000. */
   maxTimeoutMs?: number;
-  /** Returns a result that asks for input as it is, instead of answering it with the client's handlers. Default false. */
+  /**
+   * Returns the first result as it is, whatever its type: input that it asks for is not answered by the client's
+   * handlers, and a type that this client does not know is for the caller to refuse. Default false.
+   */
   once?: boolean;
 }
 
@@ -147,7 +150,7 @@ export class Link {
     headers?: Record<string, string>,
   ): Promise<JsonObject> {
     const { dialect } = this.connection;
-    if (dialect.resultType(method, first) === 'complete' || options.once) return first;
+    if (options.once || dialect.resultType(method, first) === 'complete') return first;
     return this.#driveRounds(method, params, first, options, headers);
   }
 

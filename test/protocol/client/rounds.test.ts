@@ -105,6 +105,12 @@ describe('multi round-trip requests', () => {
     expect(result).toMatchObject({ resultType: 'input_required', inputRequests: { who: FORM } });
   });
 
+  it('returns a first result of an unknown type as it is where that was asked for', async () => {
+    const client = await McpClient.inProcess(new WireServer(asking({ resultType: 'task', taskId: 't' })));
+    const result = await client.callTool('ask', {}, { once: true });
+    expect(result).toEqual({ resultType: 'task', taskId: 't', content: [] });
+  });
+
   it('rejects a result type that it does not know, and a round without anything', async () => {
     const unknown = await call(asking({ resultType: 'task', taskId: '1' }), {});
     await expect(unknown.result).rejects.toMatchObject({
