@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../jsonrpc/index.ts';
+import { describe, named, sizeOf } from './content-facts.ts';
 import type { TextPart, ToolOutput, ToolPart } from './tool.ts';
 
 export interface ConvertOptions {
@@ -34,7 +35,7 @@ function convertBlock(block: unknown, options: ConvertOptions): ToolPart[] {
       return [
         options.audio === 'part'
           ? { type: 'audio', ...media(block) }
-          : note(describe('audio', [block.mimeType, size(block.data)])),
+          : note(describe('audio', [block.mimeType, sizeOf(block.data)])),
       ];
     case 'resource':
       return isJsonObject(block.resource) ? convertResource(block.resource) : [note('malformed resource')];
@@ -54,7 +55,7 @@ function convertResource(resource: JsonObject): ToolPart[] {
   if (typeof mimeType === 'string' && mimeType.startsWith('image/')) {
     return [note(describe('resource', [...facts, mimeType])), { type: 'image', data: blob, mimeType }];
   }
-  return [note(describe('resource', [...facts, mimeType, size(blob), 'binary']))];
+  return [note(describe('resource', [...facts, mimeType, sizeOf(blob), 'binary']))];
 }
 
 function noteOfLink(link: JsonObject): TextPart {
@@ -66,28 +67,8 @@ function noteOfLink(link: JsonObject): TextPart {
   );
 }
 
-/** What a block is known by, the quoted ones first. */
-function named({ name, title, uri }: JsonObject): unknown[] {
-  return [
-    typeof name === 'string' ? JSON.stringify(name) : undefined,
-    typeof title === 'string' && title !== name ? JSON.stringify(title) : undefined,
-    uri,
-  ];
-}
-
-function describe(what: string, facts: readonly unknown[]): string {
-  const known = facts.filter((fact) => typeof fact === 'string' && fact !== '');
-  return known.length === 0 ? what : `${what}: ${known.join(', ')}`;
-}
-
 function note(what: string, text?: string): TextPart {
   return { type: 'text', text: text === undefined ? `[${what}]` : `[${what}]\n${text}` };
-}
-
-/** How many bytes a Base64 string stands for. */
-function size(base64: string): string {
-  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
-  return `${Math.max(0, Math.floor((base64.length * 3) / 4) - padding)} bytes`;
 }
 
 function isTextBlock(block: unknown): block is { type: 'text'; text: string } {
