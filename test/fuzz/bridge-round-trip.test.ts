@@ -20,7 +20,8 @@ interface Called {
   args: { [name: string]: unknown } | null;
   progress: Progress[];
   content: string | ToolPart[];
-  isError: boolean;
+  /** `json`: what follows the content as JSON text, which the output is marked for. */
+  ending: { type: 'success' | 'failure' } | { type: 'json'; value: { [name: string]: unknown } };
 }
 
 interface Described {
@@ -73,7 +74,13 @@ const called: fc.Arbitrary<Called> = fc.record({
   args: fc.option(fc.dictionary(anyText, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })),
   progress,
   content: fc.oneof(anyText, fc.array(part, { maxLength: 4 })),
-  isError: fc.boolean(),
+  ending: fc.oneof(
+    fc.record({ type: fc.constantFrom('success' as const, 'failure' as const) }),
+    fc.record({
+      type: fc.constant('json' as const),
+      value: fc.dictionary(anyText, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
+    }),
+  ),
 });
 const described: fc.Arbitrary<Described> = fc.record(
   {
@@ -128,35 +135,62 @@ async function holds({ dialect, tools }: Input): Promise<void> {
   }
 }
 
-function toolOf(
-  { call: { progress, content, isError }, ...spec }: Described,
-  hear: (args: unknown) => void,
-): Tool {
+function toolOf({ call: { progress, ...call }, ...spec }: Described, hear: (args: unknown) => void): Tool {
   return createTool({
     ...spec,
     call: (args, context) => {
       hear(args);
       for (const each of progress) context.onProgress?.(each);
-      return isError ? toolFailure(new ToolError('execution', 'told by the content'), content) : { content };
+      return outputOf(call);
     },
   });
+}
+
+function outputOf({ content, ending }: Pick<Called, 'content' | 'ending'>): ToolOutput {
+  switch (ending.type) {
+    case 'success':
+      return { content };
+    case 'failure':
+      return toolFailure(new ToolError('execution', 'told by the content'), content);
+    case 'json':
+      return { content: [...partsOf(content), text(JSON.stringify(ending.value))], displayHint: 'json' };
+  }
 }
 
 function contractOf({ title, description, inputSchema, outputSchema, isReadOnly, isDestructive }: Tool) {
   return { title, description, inputSchema, outputSchema, isReadOnly, isDestructive };
 }
 
-function shownOf({ content, isError = false }: ToolOutput) {
-  return { content, isError };
+function shownOf({ content, ...rest }: ToolOutput) {
+  return { content, isError: rest.isError ?? false, displayHint: 'displayHint' in rest && rest.displayHint };
 }
 
-/** One text by itself is the same as a list of that one part, and a failure without content is given words. */
-function expectedOf({ name, call: { content, isError } }: Described) {
-  const [only] = content;
-  const isOneText = content.length === 1 && typeof only === 'object' && only.type === 'text';
-  const shown = isOneText ? only.text : content;
-  if (!isError || typeof shown === 'string' || shown.length > 0) return { content: shown, isError };
-  return { content: `Tool ${JSON.stringify(name)} failed and gave no reason`, isError };
+/**
+ * One text by itself is the same as a list of that one part; a failure without content is given words. JSON that the
+ * tool's output schema vouches for is shown once more, written for people; without a schema its text is all there is.
+ */
+function expectedOf({ name, outputSchema, call: { content, ending } }: Described) {
+  const { content: given } = outputOf({ content, ending });
+  const parts = [...partsOf(given)];
+  if (ending.type === 'failure' && parts.length === 0) {
+    parts.push(text(`Tool ${JSON.stringify(name)} failed and gave no reason`));
+  }
+  const isVouchedFor = ending.type === 'json' && outputSchema !== undefined;
+  if (isVouchedFor) parts.push(text(JSON.stringify(ending.value, undefined, 2)));
+  const [only] = parts;
+  return {
+    content: parts.length === 1 && only?.type === 'text' ? only.text : parts,
+    isError: ending.type === 'failure',
+    displayHint: isVouchedFor && 'json',
+  };
+}
+
+function partsOf(content: ToolOutput['content']): readonly ToolPart[] {
+  return typeof content === 'string' ? [text(content)] : content;
+}
+
+function text(value: string): ToolPart {
+  return { type: 'text', text: value };
 }
 
 /** What a wire can tell apart. */
