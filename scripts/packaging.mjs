@@ -140,7 +140,7 @@ function prepareConsumer() {
 
 function runConsumer() {
   const printed = node(['consumer.js']);
-  if (!printed.startsWith('"3"\nrequest\n')) throw new Error(`It printed ${printed}`);
+  if (!printed.startsWith('5\n"3"\nrequest\n')) throw new Error(`It printed ${printed}`);
 }
 
 function checkCommand() {

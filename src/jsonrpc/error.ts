@@ -29,6 +29,7 @@ import type { JsonRpcErrorObject } from './message.ts';
  * | `DUPLICATE_TOOL` | two tools of one name |
  * | `INVALID_NAME` | a tool's name that model APIs may refuse |
  * | `INVALID_CONFIG` | a file or an entry of `mcpServers` that cannot be used |
+ * | `PLUGIN_FAILED` | a plugin could not connect, or its call came to no good end (`PluginError`) |
  */
 export type ErrorCode =
   | 'RPC_ERROR'
@@ -58,7 +59,8 @@ export type ErrorCode =
   | 'TOOL_FAILED'
   | 'DUPLICATE_TOOL'
   | 'INVALID_NAME'
-  | 'INVALID_CONFIG';
+  | 'INVALID_CONFIG'
+  | 'PLUGIN_FAILED';
 
 /** The base of every error this package throws or reports. Branch on `code`. */
 export class McpError extends Error {

@@ -2,8 +2,10 @@
 import {
   McpClient,
   type McpError,
+  McpPlugin,
   McpServer,
   McpToolProvider,
+  serveStdio,
   type Tool,
   type ToolOutput,
   ToolRegistry,
@@ -15,6 +17,16 @@ import { createLinkedPair, type ProcessSpec, StreamTransport, type Transport } f
 
 const server = new McpServer({ name: 'consumer', version: '1.0.0' });
 server.tool({ name: 'add', inputSchema: { type: 'object' } }, ({ a, b }) => String(Number(a) + Number(b)));
+
+// It starts itself again as a server, for a plugin that lives in a thread.
+if (process.argv.includes('--serve')) {
+  await serveStdio(server).waiting();
+  process.exit();
+}
+const self = { command: process.execPath, args: [process.argv[1] ?? '', '--serve'] };
+const plugin: McpPlugin = await McpPlugin.connectStdio(self, { worker: true });
+console.log(plugin.callToolSync('add', { a: 2, b: 3 }));
+await plugin.close();
 
 const options: ClientOptions = { clientInfo: { name: 'consumer', version: '1.0.0' } };
 const client: McpClient = await McpClient.inProcess(server, options);
