@@ -1,4 +1,4 @@
-import { Buffer, constants, isUtf8 } from 'node:buffer';
+import { Buffer, constants, isAscii, isUtf8 } from 'node:buffer';
 import { McpError } from './error.ts';
 import { preview } from './preview.ts';
 
@@ -27,6 +27,8 @@ const BYTE_ORDER_MARK = 0xfeff;
 const REPLACEMENT = '\ufffd';
 /** A line of JSON whitespace alone; other blanks, such as U+00A0, are no JSON and make a bad line. */
 const BLANK = /^[ \t\r]*$/;
+/** From this length on, looking for bytes beyond ASCII costs less than it saves: without any, decoding is copying. */
+const LONG_TEXT_BYTES = 2048;
 const FIRST_BUFFER_BYTES = 4096;
 /** A longer buffer is given back after its line: one long line must not pin its memory for the connection's life. */
 const KEPT_BUFFER_BYTES = 1024 * 1024;
@@ -121,7 +123,7 @@ export class LineDecoder {
       this.#readEachLine(block);
       return;
     }
-    const text = block.toString('utf8');
+    const text = decode(block, block.length);
     if (text.includes(REPLACEMENT)) {
       this.#readEachLine(block);
       return;
@@ -150,7 +152,7 @@ export class LineDecoder {
       this.#reportTooLong();
       return;
     }
-    const text = line.toString('utf8', 0, length);
+    const text = decode(line, length);
     if (text.includes(REPLACEMENT) && !isUtf8(line)) {
       this.#atStart = false;
       this.#sink.error(new McpError('INVALID_UTF8', `Cannot read a line: it is not UTF-8: ${preview(text)}`));
@@ -187,6 +189,11 @@ export class LineDecoder {
       ),
     );
   }
+}
+
+function decode(bytes: Buffer, length: number): string {
+  const isPlain = length >= LONG_TEXT_BYTES && isAscii(bytes);
+  return bytes.toString(isPlain ? 'latin1' : 'utf8', 0, length);
 }
 
 /**
