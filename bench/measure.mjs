@@ -49,6 +49,7 @@ export function conclude(row, contenders, samples) {
     const base = samples.get(floor);
     const result = { name, floor, ...spread(own.map(({ value }) => value)) };
     if (own.some(({ lost }) => lost > 0)) result.lost = median(own.map(({ lost }) => lost));
+    if (own.every(({ cpuMs }) => cpuMs !== undefined)) result.cpuMs = median(own.map(({ cpuMs }) => cpuMs));
     if (!base) return result;
     const ratio = spread(own.map(({ value }, round) => value / base[round].value));
     ratio.median = result.median / median(base.map(({ value }) => value));

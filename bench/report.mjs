@@ -17,8 +17,8 @@ export function verdicts({ better, results, targets = [] }) {
       const best = better === 'higher' ? ratio.high : ratio.low;
       const isComplete = lost === undefined || (result.lost ?? 0) <= lost;
       // Processor time bears other work on the machine; the clock does not.
-      const isMetByCpu =
-        !versus && !absolute && result.cpuRatio !== undefined && isBetter(result.cpuRatio, bound);
+      const cpu = absolute ? result.cpuMs : result.cpuRatio;
+      const isMetByCpu = !versus && cpu !== undefined && isBetter(cpu, bound);
       let word = 'MISSED';
       if (isComplete && isBetter(ratio.median, bound)) word = 'met';
       else if (isComplete && isMetByCpu) word = 'met by CPU alone';
@@ -40,7 +40,7 @@ function versusRatio(result, results, versus) {
 export function printRow(row) {
   const { title, unit, results } = row;
   console.log(`\n${title} (${unit})`);
-  for (const { name, median, low, high, ratio, cpuRatio, lost } of results) {
+  for (const { name, median, low, high, ratio, cpuRatio, cpuMs, lost } of results) {
     const cells = [
       `  ${name.padEnd(34)}`,
       `${shown(median)} [${shown(low)} .. ${shown(high)}]`.padEnd(30),
@@ -48,6 +48,7 @@ export function printRow(row) {
         ? `${shownRatio(row, ratio.median)} [${shownRatio(row, ratio.low)} .. ${shownRatio(row, ratio.high)}]`
         : '',
       cpuRatio === undefined ? '' : `CPU ${shownRatio(row, cpuRatio)}`,
+      cpuMs === undefined ? '' : `CPU ${shown(cpuMs)} ms`,
       lost ? `${(lost * 100).toFixed(1)} % lost` : '',
     ];
     console.log(cells.filter((cell) => cell !== '').join('  '));

@@ -34,7 +34,9 @@ function imports({ rounds, rivals }) {
     const base = importOnce(['data:text/javascript,']);
     for (const [name, specifiers] of Object.entries(modules)) {
       const { ms, cpu } = importOnce(specifiers);
-      samples.get(name).push({ value: Math.max(ms - base.ms, 0), cpu: cpu - base.cpu });
+      samples
+        .get(name)
+        .push({ value: Math.max(ms - base.ms, 0), cpu: cpu - base.cpu, cpuMs: (cpu - base.cpu) / 1000 });
     }
   }
   const row = {

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { inputOf, pushThrough } from './framing.mjs';
+import { inputOf, pushThrough, timeThrough } from './framing.mjs';
 
 const READERS = {
   floor: async () => (onMessage) => {
@@ -41,6 +41,7 @@ export async function create({ reader }) {
   return {
     compare: () =>
       pushThrough(makeReader, inputOf('line', { messageChars: 1000, count: 50, chunkBytes: 7 }), 0),
+    time: (shape) => timeThrough(makeReader, inputOf('line', shape)),
     frame: (ms, shape) => pushThrough(makeReader, inputOf('line', shape), ms),
   };
 }
