@@ -1,3 +1,16 @@
+export { bearer } from './auth/bearer.ts';
+export type { ClientCredentials, SigningAlgorithm } from './auth/client-auth.ts';
+export { type ClientCredentialsOptions, clientCredentials } from './auth/client-credentials.ts';
+export type { RedirectWait } from './auth/code-flow.ts';
+export { type EnterpriseOptions, enterpriseManaged, type IdentityProvider } from './auth/enterprise.ts';
+export { fileTokenStore } from './auth/file-store.ts';
+export type { LoopbackOptions } from './auth/loopback.ts';
+export { DEFAULT_LOGIN_TIMEOUT_MS, type OAuthAuthorizer, type OAuthOptions, oauth } from './auth/oauth.ts';
+export type { TokenAuthMethod } from './auth/records.ts';
+export type { ClientRegistration } from './auth/registration.ts';
+export type { GrantOptions } from './auth/server-tokens.ts';
+export { memoryTokenStore, type TokenStore } from './auth/store.ts';
+export { type AssertionAudience, type WorkloadIdentityOptions, workloadIdentity } from './auth/workload.ts';
 export type { BackoffOptions } from './client/backoff.ts';
 export type { CacheOptions } from './client/cache.ts';
 export type { ListenEvent } from './client/changes.ts';

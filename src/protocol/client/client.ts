@@ -44,7 +44,7 @@ import type { Root } from '../types/input.ts';
 import type { BackoffOptions } from './backoff.ts';
 import type { Binding } from './binding.ts';
 import { type CacheOptions, ResultCache } from './cache.ts';
-import { httpBinding } from './http.ts';
+import { httpBinding, withExtension } from './http.ts';
 import { declaredCapabilities, type InputHandlers } from './input.ts';
 import { Link, type RequestOptions } from './link.ts';
 import { Subscription } from './listen.ts';
@@ -182,7 +182,8 @@ export class McpClient {
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
    */
   static http(url: string | URL, options: HttpConnectOptions = {}): Promise<McpClient> {
-    return McpClient.#connect(httpBinding(url, options), options);
+    const capabilities = withExtension(options.capabilities, options.authorizer);
+    return McpClient.#connect(httpBinding(url, options), { ...options, capabilities });
   }
 
   /** Connects to a server in this process. @throws McpError `CONNECT_FAILED` when no dialect is found. */

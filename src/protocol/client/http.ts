@@ -1,10 +1,12 @@
 import { McpError, RpcError, TimeoutError } from '../../jsonrpc/index.ts';
 import {
+  type HttpAuthorizer,
   type HttpClientOptions,
   HttpClientTransport,
   httpErrorOf,
   LegacySseTransport,
 } from '../../transport/index.ts';
+import type { ClientCapabilities } from '../types/identity.ts';
 import type { Binding } from './binding.ts';
 import type { Connection } from './connection.ts';
 
@@ -40,6 +42,16 @@ export function httpBinding(url: string | URL, options: HttpClientOptions): Bind
       await streamableHttp(connection)?.deleteSession({ headers });
     },
   };
+}
+
+/** The capabilities to declare with an authorizer that an extension of the protocol describes. */
+export function withExtension(
+  capabilities: ClientCapabilities = {},
+  authorizer: HttpAuthorizer | undefined,
+): ClientCapabilities {
+  const extension = authorizer && 'extension' in authorizer ? authorizer.extension : undefined;
+  if (typeof extension !== 'string') return capabilities;
+  return { ...capabilities, extensions: { [extension]: {}, ...capabilities.extensions } };
 }
 
 /** Only an answer tells what a server speaks: not a demand for credentials, a fault of the server or of the network. */

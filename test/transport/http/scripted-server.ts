@@ -9,7 +9,7 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** The body as the message that it is; empty for requests without one. */
+  /** The body as the message that it is; empty for requests without one, and for forms. */
   message: { jsonrpc?: '2.0'; id?: string | number; method?: string; params?: object };
 }
 
@@ -50,7 +50,8 @@ export class ScriptedServer {
       request.on('end', () => {
         const body = Buffer.concat(chunks).toString('utf8');
         const { method = '', url: path = '', headers } = request;
-        const received = { method, path, headers, body, message: body === '' ? {} : JSON.parse(body) };
+        const isMessage = body !== '' && !headers['content-type']?.includes('form');
+        const received = { method, path, headers, body, message: isMessage ? JSON.parse(body) : {} };
         scripted.received.push(received);
         scripted.#wake();
         answer(received, response);

@@ -1,0 +1,119 @@
+import type { HttpAuthorizer } from '../../transport/index.ts';
+import { TokenAuthorizer } from './authorizer.ts';
+import { readCredentials } from './client-auth.ts';
+import { authorizeByCode, type Interaction, type RedirectWait } from './code-flow.ts';
+import type { LoopbackOptions } from './loopback.ts';
+import { bindingKey, type ClientRegistration, type ClientSources, credentialsOf } from './registration.ts';
+import type { Grant, GrantOptions } from './server-tokens.ts';
+import { memoryTokenStore, type TokenStore } from './store.ts';
+
+export interface OAuthOptions extends GrantOptions {
+  /** Takes the user to this address: opens a browser, or shows it. */
+  onRedirect(url: URL): void | Promise<void>;
+  /**
+   * Where the authorization server sends the user's browser in the end: an address of the host's own, which needs
+   * {@link OAuthOptions.waitForCode}, or how to listen on this machine. Default `{}`: on 127.0.0.1, at any free port.
+   */
+  redirect?: string | LoopbackOptions;
+  /**
+   * Resolves with the whole address that the browser was sent to, as soon as that has happened. For a `redirect` of the
+   * host's own.
+   */
+  waitForCode?(wait: RedirectWait): Promise<string | URL>;
+  /** Keeps tokens and registrations. Default: in memory, for this authorizer alone. */
+  store?: TokenStore;
+  /**
+   * The https address of this client's metadata document, which is its client id wherever that is supported.
+   *
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#client-id-metadata-documents
+   */
+  clientMetadataUrl?: string;
+  /** A client that is registered already. Default: the metadata document, else the client registers itself. */
+  clientRegistration?: ClientRegistration;
+  /** The name that this client registers itself with, for people to see. Default `mcpwire`. */
+  clientName?: string;
+  /** How long the user may take, in milliseconds. Default 300000. */
+  timeoutMs?: number;
+}
+
+/** Authorizes requests on behalf of a user, for as many servers as it is used with. */
+export interface OAuthAuthorizer extends HttpAuthorizer {
+  /**
+   * Ends the authorization at a server: revokes its tokens where that can be done, and forgets them.
+   *
+   * @throws McpError when the tokens are forgotten but could not be revoked.
+   */
+  logout(server: string | URL, options?: { signal?: AbortSignal }): Promise<void>;
+}
+
+/** How long a user may take by default: 5 min. */
+export const DEFAULT_LOGIN_TIMEOUT_MS = 300_000;
+/** How long the end of an authorization may take where nobody gives it up. */
+const LOGOUT_TIMEOUT_MS = 60_000;
+
+/**
+ * Signs a user in where a server asks for it: the authorization code flow with PKCE, renewal by refresh tokens, and more
+ * scopes when an operation needs them. The time that the user takes does not count against the deadlines of requests.
+ *
+ * @throws TypeError when options do not go together.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ */
+export function oauth(options: OAuthOptions): OAuthAuthorizer {
+  const { store = memoryTokenStore(), clientRegistration: given } = options;
+  const interaction = readInteraction(options);
+  const sources: ClientSources = {
+    given: given && readRegistration(given),
+    metadataUrl: readMetadataUrl(options.clientMetadataUrl),
+    name: options.clientName ?? 'mcpwire',
+    store,
+  };
+  const grant: Grant = {
+    issuer: given?.issuer,
+    obtain: (order) => authorizeByCode(order, sources, interaction),
+    credentials: (client) => (given?.clientId === client.clientId ? given : credentialsOf(client)),
+  };
+  const authorizer = new TokenAuthorizer(grant, options, store);
+  return {
+    authorize: (request) => authorizer.authorize(request),
+    challenge: (challenge) => authorizer.challenge(challenge),
+    logout: async (server, { signal = AbortSignal.timeout(LOGOUT_TIMEOUT_MS) } = {}) => {
+      if (given) await store.delete(bindingKey(given.clientId));
+      await authorizer.tokensFor(new URL(server).href).end(signal);
+    },
+  };
+}
+
+function readInteraction(options: OAuthOptions): Interaction {
+  const { redirect = {}, waitForCode, timeoutMs } = options;
+  if (typeof options.onRedirect !== 'function')
+    throw new TypeError('onRedirect must be a function that shows an address');
+  if (typeof redirect === 'string') {
+    if (!URL.canParse(redirect)) throw new TypeError('redirect must be an address, or how to listen for one');
+    if (!waitForCode) throw new TypeError('redirect: an address of your own needs waitForCode');
+  } else if (waitForCode) {
+    throw new TypeError('waitForCode needs a redirect address of your own');
+  }
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
+    throw new TypeError('timeoutMs must be a positive number of milliseconds');
+  }
+  return {
+    show: (url) => options.onRedirect(url),
+    redirect,
+    receive: waitForCode?.bind(options),
+    timeoutMs: timeoutMs ?? DEFAULT_LOGIN_TIMEOUT_MS,
+  };
+}
+
+function readMetadataUrl(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined;
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol !== 'https:' || parsed.pathname === '/' || parsed.hash !== '') {
+    throw new TypeError('clientMetadataUrl must be an https address with a path');
+  }
+  return url;
+}
+
+function readRegistration(registration: ClientRegistration): ClientRegistration {
+  readCredentials(registration, 'clientRegistration');
+  return registration;
+}
