@@ -14,7 +14,7 @@ describe('a server whose client nests JSON deeply', () => {
     [
       'arguments of a tool that gives them back',
       call(1, 'echo', { text: 'DEEP' }),
-      { id: 1, error: { code: -32603 } },
+      { id: 1, result: { isError: true } },
     ],
     [
       'arguments that a schema is for',

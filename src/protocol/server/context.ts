@@ -18,7 +18,6 @@ import type {
   Root,
 } from '../types/input.ts';
 import type { Carrier, ClientDescription, OpenRequest, RequestScope } from './dialect.ts';
-import { owned } from './feature.ts';
 import {
   type Answers,
   type AnswerTo,
@@ -28,6 +27,7 @@ import {
   type Questions,
   sample,
 } from './input.ts';
+import { owned } from './owned.ts';
 import { without } from './shape.ts';
 
 /** The requests on which a client may be asked for input. */

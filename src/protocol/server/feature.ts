@@ -40,15 +40,6 @@ export function optionalObject(params: JsonObject, member: string): JsonObject |
   throw invalidParams(`"${member}" must be an object`);
 }
 
-/**
- * Marks a promise that the application is given: it may wait for it later, or never, and its failure must not end the
- * process meanwhile.
- */
-export function owned<Value>(promise: Promise<Value>): Promise<Value> {
-  promise.catch(() => {});
-  return promise;
-}
-
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
