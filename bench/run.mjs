@@ -22,11 +22,12 @@ const { values, positionals } = parseArgs({
 });
 const unknown = positionals.filter((group) => !GROUPS.includes(group));
 if (unknown.length > 0) throw new Error(`There is no group ${unknown.join(', ')}: only ${GROUPS.join(', ')}`);
-const groups = positionals.length > 0 ? positionals : GROUPS;
+const groups =
+  positionals.length > 0 ? positionals : GROUPS.filter((group) => group !== 'growth' || !values.gate);
 const options = {
   rounds: Number(values.rounds ?? (values.gate ? 3 : 5)),
   ms: Number(values.ms ?? (values.gate ? 200 : 400)),
-  rivals: !values['no-rivals'],
+  rivals: !values['no-rivals'] && !values.gate,
   gate: values.gate,
 };
 
