@@ -34,12 +34,15 @@ describe('examples', () => {
     const names = readdirSync(EXAMPLES);
     // Those that are not run below have a file of their own in test/examples.
     expect(names.sort()).toEqual([
+      'agent.mjs',
       'ask-and-listen.mjs',
       'call-a-tool.mjs',
+      'chat.mjs',
       'import.mjs',
       'main-job.mjs',
       'one-registry.mjs',
       'own-server.mjs',
+      'plugin.mjs',
       'serve.mjs',
     ]);
     for (const name of names) {
