@@ -179,7 +179,7 @@ describe('McpPlugin.connect', () => {
     expect(server.received.map(({ message }) => message.method)).toEqual(['server/discover']);
   });
 
-  it('P03 falls back with dialect auto, in one process started once', async () => {
+  it('P03 takes a server of the session dialect with dialect auto alone', async () => {
     const server = fileURLToPath(new URL('../hostile/session-server.mjs', import.meta.url));
     const serve = `import { serve } from ${JSON.stringify(server)}; serve();`;
     const args = ['--input-type=module', '--eval', serve];
@@ -228,7 +228,7 @@ describe('McpPlugin.connect', () => {
     });
   });
 
-  it('P12 names a list that cannot be read as internal, and ends the process', async () => {
+  it('P12 names a list that cannot be read as internal', async () => {
     const server = await script({
       'tools/list': () => ({ resultType: 'complete', tools: [], nextCursor: 'x' }),
     });
