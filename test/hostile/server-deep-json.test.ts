@@ -12,9 +12,14 @@ function deep(message: object): string {
 describe('a server whose client nests JSON deeply', () => {
   it.each([
     [
-      'arguments of a tool that gives them back',
+      'arguments of a tool that gives them back as content',
       call(1, 'echo', { text: 'DEEP' }),
       { id: 1, result: { isError: true } },
+    ],
+    [
+      'arguments of a tool that gives them back as data, which cannot be written',
+      call(1, 'mirror', { text: 'DEEP' }),
+      { id: 1, error: { code: -32603 } },
     ],
     [
       'arguments that a schema is for',

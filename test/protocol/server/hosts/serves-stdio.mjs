@@ -6,6 +6,10 @@ const server = new McpServer({ name: 'stdio', version: '1.0.0' });
 const anything = { type: 'object' };
 
 server.tool({ name: 'echo', inputSchema: anything }, ({ text }) => text);
+server.tool({ name: 'mirror', inputSchema: anything }, (structuredContent) => ({
+  content: [],
+  structuredContent,
+}));
 server.tool({ name: 'slow', inputSchema: anything }, async ({ ms }, { signal }) => {
   await delay(ms, undefined, { signal });
   return 'done';
