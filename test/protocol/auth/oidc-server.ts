@@ -32,6 +32,7 @@ export async function startOidc(configuration: Configuration = {}): Promise<Oidc
       Session: HOUR_S,
       Grant: 24 * HOUR_S,
       AccessToken: HOUR_S,
+      ClientCredentials: HOUR_S,
       RefreshToken: 24 * HOUR_S,
     },
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),

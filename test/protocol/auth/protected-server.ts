@@ -24,7 +24,11 @@ export interface ProtectedServer {
 export async function protect(
   issuer: string,
   verify: (token: string, resource: string) => Principal | undefined | Promise<Principal | undefined>,
-  options: Partial<BearerOptions> & { scopesSupported?: string[]; issuers?: string[] } = {},
+  options: Partial<BearerOptions> & {
+    scopesSupported?: string[];
+    issuers?: string[];
+    resource?: (url: string) => string;
+  } = {},
 ): Promise<ProtectedServer> {
   const http = createServer();
   http.listen(0, '127.0.0.1');
@@ -37,7 +41,7 @@ export async function protect(
   server.tool({ name: 'extensions', inputSchema: { type: 'object' } }, (_args, { client }) => {
     return JSON.stringify(client.capabilities.extensions);
   });
-  const { scopesSupported, issuers = [issuer], ...guard } = options;
+  const { scopesSupported, issuers = [issuer], resource, ...guard } = options;
   const handler = toNodeHandler(server, {
     auth: {
       verify: async (token, request) => {
@@ -46,7 +50,7 @@ export async function protect(
         return isAllowed ? principal : new BearerChallenge('insufficient_scope', { scopes: ['write'] });
       },
       resourceMetadata: {
-        resource: url,
+        resource: resource?.(url) ?? url,
         authorization_servers: issuers,
         ...(scopesSupported && { scopes_supported: scopesSupported }),
       },

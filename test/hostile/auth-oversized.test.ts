@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
+import { AuthHttp, MAX_AUTH_BODY_BYTES } from '../../src/protocol/auth/http.ts';
+import { McpClient, oauth } from '../../src/protocol/index.ts';
+import { protect } from '../protocol/auth/protected-server.ts';
+import { ScriptedIssuer, sendJson } from '../protocol/auth/scripted-issuer.ts';
+import { closeBehindTest, ScriptedServer } from '../transport/http/scripted-server.ts';
+
+const http = new AuthHttp({ ownHost: '127.0.0.1', allowPrivate: false });
+
+describe('metadata', () => {
+  it('of any size is read to its limit and no further', async () => {
+    let ended = () => {};
+    const end = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    const server = await ScriptedServer.start((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const write = () => {
+        while (!response.destroyed && response.write(' '.repeat(64 * 1024)));
+      };
+      response.on('drain', write).on('close', ended);
+      write();
+    });
+    await expect(http.get(new URL(server.url))).rejects.toMatchObject({
+      code: 'TRANSPORT_FAILED',
+      message: `Cannot ask "${server.url}" about authorization: its answer exceeds ${MAX_AUTH_BODY_BYTES} bytes`,
+    });
+    await end;
+  });
+
+  it('that never comes is given up', async () => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    closeBehindTest(async () => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    const address = silent.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+      const controller = new AbortController();
+      silent.once('connection', () => controller.abort(new Error('late')));
+      return controller.signal;
+    });
+    try {
+      await expect(http.get(new URL(`http://127.0.0.1:${port}/`))).rejects.toMatchObject({
+        code: 'TRANSPORT_FAILED',
+        message: expect.stringContaining('it did not answer within 15000 ms'),
+      });
+    } finally {
+      timeout.mockRestore();
+    }
+  });
+});
+
+describe('an issuer', () => {
+  it.each([
+    ['a refusal', { error: `e${'x'.repeat(100_000)}` }, 400],
+    ['a description', { error: 'e', error_description: '\n'.repeat(100_000) }, 400],
+    ['a token', { access_token: 'x'.repeat(100_000), token_type: 'Bearer' }, 200],
+    ['a token type', { access_token: 'x', token_type: 'y'.repeat(100_000) }, 200],
+  ])('cannot make an error long with %s', async (_, answer, status) => {
+    const issuer = await ScriptedIssuer.start({
+      token: (_form, response) => sendJson(response, status, answer),
+    });
+    const server = await protect(issuer.url, () => undefined);
+    const error = await McpClient.http(server.url, { authorizer: oauth({ onRedirect: issuer.agree }) }).catch(
+      (thrown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'UNAUTHORIZED' });
+    expect(error.message.length).toBeLessThan(700);
+  });
+
+  it.each([200, 204, 304, 500, 599, 999])(
+    'that answers with nothing and status %i is refused',
+    async (status) => {
+      const issuer = await ScriptedIssuer.start({
+        token: (_form, response) => void response.writeHead(status).end(),
+      });
+      const server = await protect(issuer.url, () => undefined);
+      const authorizer = oauth({ onRedirect: issuer.agree });
+      await expect(McpClient.http(server.url, { authorizer })).rejects.toMatchObject({
+        code: 'UNAUTHORIZED',
+        message: expect.stringContaining(`Cannot authorize at "${issuer.url}": status`),
+      });
+    },
+  );
+});
+
+it('scopes cannot grow without end', async () => {
+  const scope = Array.from({ length: 1000 }, (_, index) => `scope-number-${index}`).join(' ');
+  const issuer = await ScriptedIssuer.start();
+  const server = await ScriptedServer.start(({ path }, response) => {
+    if (path.startsWith('/.well-known')) {
+      sendJson(response, 200, { resource: server.url, authorization_servers: [issuer.url] });
+    } else {
+      response.writeHead(401, { 'www-authenticate': `Bearer scope="${scope.slice(0, 12_000)}"` }).end();
+    }
+  });
+  const authorizer = oauth({ onRedirect: issuer.agree });
+  await expect(McpClient.http(server.url, { authorizer })).rejects.toThrow(/more than 8192 characters/);
+  expect(issuer.authorizations).toEqual([]);
+});
