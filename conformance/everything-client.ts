@@ -2,6 +2,7 @@
 // address; the suite names its scenario in MCP_CONFORMANCE_SCENARIO, and more about it in MCP_CONFORMANCE_CONTEXT.
 
 import { McpClient } from 'mcpwire';
+import { type AuthorizationContext, authorizerFor } from './authorizers.ts';
 
 interface ToolCall {
   name: string;
@@ -10,7 +11,10 @@ interface ToolCall {
 
 const url = process.argv.at(-1) ?? '';
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
-const context: { toolCalls?: ToolCall[] } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
+const context: AuthorizationContext & { toolCalls?: ToolCall[] } = JSON.parse(
+  process.env.MCP_CONFORMANCE_CONTEXT ?? '{}',
+);
+const authorizer = authorizerFor(scenario, context);
 
 const client = await McpClient.http(url, {
   clientInfo: { name: 'mcpwire-everything-client', version: '1.0.0' },
@@ -18,6 +22,7 @@ const client = await McpClient.http(url, {
   onElicit: () => ({ action: 'accept', content: {} }),
   onSample: () => ({ role: 'assistant', content: { type: 'text', text: 'Paris' }, model: 'none' }),
   roots: [],
+  ...(authorizer && { authorizer }),
 });
 try {
   await scenarioOf(scenario)();
