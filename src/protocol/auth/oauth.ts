@@ -1,3 +1,4 @@
+import { McpError } from '../../jsonrpc/index.ts';
 import type { HttpAuthorizer } from '../../transport/index.ts';
 import { TokenAuthorizer } from './authorizer.ts';
 import { readCredentials } from './client-auth.ts';
@@ -8,8 +9,11 @@ import type { Grant, GrantOptions } from './server-tokens.ts';
 import { memoryTokenStore, type TokenStore } from './store.ts';
 
 export interface OAuthOptions extends GrantOptions {
-  /** Takes the user to this address: opens a browser, or shows it. */
-  onRedirect(url: URL): void | Promise<void>;
+  /**
+   * Takes the user to this address: opens a browser, or shows it. Absent: nobody can be asked, and what needs a user
+   * fails; tokens of the store are used and renewed all the same.
+   */
+  onRedirect?(url: URL): void | Promise<void>;
   /**
    * Where the authorization server sends the user's browser in the end: an address of the host's own, which needs
    * {@link OAuthOptions.waitForCode}, or how to listen on this machine. Default `{}`: on 127.0.0.1, at any free port.
@@ -58,7 +62,7 @@ const LOGOUT_TIMEOUT_MS = 60_000;
  * @throws TypeError when options do not go together.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
-export function oauth(options: OAuthOptions): OAuthAuthorizer {
+export function oauth(options: OAuthOptions = {}): OAuthAuthorizer {
   const { store = memoryTokenStore(), clientRegistration: given } = options;
   const interaction = readInteraction(options);
   const sources: ClientSources = {
@@ -69,7 +73,11 @@ export function oauth(options: OAuthOptions): OAuthAuthorizer {
   };
   const grant: Grant = {
     issuer: given?.issuer,
-    obtain: (order) => authorizeByCode(order, sources, interaction),
+    obtain: async (order) => {
+      if (interaction) return authorizeByCode(order, sources, interaction);
+      const message = `Cannot authorize at "${order.site.server.issuer}": a user has to sign in, and nobody can be asked here`;
+      throw new McpError('UNAUTHORIZED', message);
+    },
     credentials: (client) => (given?.clientId === client.clientId ? given : credentialsOf(client)),
   };
   const authorizer = new TokenAuthorizer(grant, options, store);
@@ -83,10 +91,8 @@ export function oauth(options: OAuthOptions): OAuthAuthorizer {
   };
 }
 
-function readInteraction(options: OAuthOptions): Interaction {
+function readInteraction(options: OAuthOptions): Interaction | undefined {
   const { redirect = {}, waitForCode, timeoutMs } = options;
-  if (typeof options.onRedirect !== 'function')
-    throw new TypeError('onRedirect must be a function that shows an address');
   if (typeof redirect === 'string') {
     if (!URL.canParse(redirect)) throw new TypeError('redirect must be an address, or how to listen for one');
     if (!waitForCode) throw new TypeError('redirect: an address of your own needs waitForCode');
@@ -96,8 +102,9 @@ function readInteraction(options: OAuthOptions): Interaction {
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
     throw new TypeError('timeoutMs must be a positive number of milliseconds');
   }
+  if (!options.onRedirect) return undefined;
   return {
-    show: (url) => options.onRedirect(url),
+    show: (url) => options.onRedirect?.(url),
     redirect,
     receive: waitForCode?.bind(options),
     timeoutMs: timeoutMs ?? DEFAULT_LOGIN_TIMEOUT_MS,

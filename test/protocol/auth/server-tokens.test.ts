@@ -76,6 +76,22 @@ describe('tokens for a server', () => {
     await client.callTool('read');
   });
 
+  it('are used and renewed where nobody can be asked, and then there are no others', async () => {
+    const store = memoryTokenStore();
+    const { issuer, server } = await start();
+    await connect(server.url, issuer, { store });
+    issuer.tokens.clear();
+    const client = await McpClient.http(server.url, { authorizer: oauth({ store }) });
+    closeBehindTest(() => client.close());
+    expect(grants(issuer)).toEqual(['authorization_code', 'refresh_token']);
+    const other = await start();
+    await expect(McpClient.http(other.server.url, { authorizer: oauth({ store }) })).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      message: `Cannot authorize at "${other.issuer.url}": a user has to sign in, and nobody can be asked here`,
+    });
+    expect(other.issuer.registrations).toEqual([]);
+  });
+
   it('are not asked of a user when a session ends', async () => {
     const issuer = await ScriptedIssuer.start();
     const server = await protect(issuer.url, (token) =>
