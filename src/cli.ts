@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { parseCommandLine } from './cli/command-line.ts';
+import { login, logout } from './cli/login.ts';
 import { Output } from './cli/output.ts';
 import { run } from './cli/run.ts';
 import { EXIT, USAGE, UsageError } from './cli/usage.ts';
@@ -22,6 +23,10 @@ async function main(argv: readonly string[]): Promise<number> {
       case 'version':
         await output.print(readVersion());
         return EXIT.ok;
+      case 'login':
+        return await interruptible((signal) => login(command, { output, version: readVersion(), signal }));
+      case 'logout':
+        return await interruptible((signal) => logout(command, { output, version: readVersion(), signal }));
       default:
         return await interruptible((signal) => run(command, { output, version: readVersion(), signal }));
     }

@@ -13,12 +13,14 @@ export type Command =
   | ({ name: 'call'; tool: string; toolArguments: ToolArguments } & Connect)
   | ({ name: 'read'; uri: string; file: string | undefined } & Connect)
   | ({ name: 'prompt'; prompt: string; promptArguments: { [name: string]: string } } & Connect)
-  | ({ name: 'listen'; filter: SubscriptionFilter } & Connect);
+  | ({ name: 'listen'; filter: SubscriptionFilter } & Connect)
+  | ({ name: 'login' | 'logout'; url: string } & Connect);
 
 /** Which server to speak to, and how. */
 export interface Connect {
   target: Target;
   headers: HeaderMap;
+  credentials: Credentials;
   dialect: NonNullable<ClientOptions['dialect']>;
   /** Undefined: the library's default. */
   timeoutMs: number | undefined;
@@ -26,11 +28,20 @@ export interface Connect {
   verbose: boolean;
 }
 
+/** What the command line says about authorization; where it says nothing, tokens that are kept are used. */
+export type Credentials =
+  | { by: 'token'; token: string }
+  | { by: 'client'; clientId: string; clientSecret: string | undefined }
+  | { by: 'store' };
+
 const OPTIONS = {
   json: { type: 'boolean' },
   dialect: { type: 'string' },
   timeout: { type: 'string' },
   header: { type: 'string', multiple: true },
+  token: { type: 'string' },
+  'client-id': { type: 'string' },
+  'client-secret': { type: 'string' },
   output: { type: 'string' },
   tools: { type: 'boolean' },
   prompts: { type: 'boolean' },
@@ -106,8 +117,16 @@ function readCommand(
       if (prompt === undefined) throw new UsageError('The name of the prompt is missing');
       return { name, prompt, promptArguments: readPromptArguments(words), ...connect };
     }
+    case 'login':
+    case 'logout': {
+      const connect = readConnect(values, target());
+      refuseSurplus(name, rest);
+      if (connect.target.by !== 'http') throw new UsageError(`"${name}" needs a server with an http address`);
+      if (connect.credentials.by === 'token') throw new UsageError(`"${name}" takes no --token`);
+      return { name, url: connect.target.url, ...connect };
+    }
     default: {
-      const known = 'discover, tools, call, resources, read, prompts, prompt or listen';
+      const known = 'discover, tools, call, resources, read, prompts, prompt, listen, login or logout';
       throw new UsageError(
         name === undefined
           ? `What to do is missing: ${known}`
@@ -146,11 +165,29 @@ function readConnect(values: Values, target: Target): Connect {
   return {
     target,
     headers: parseHeaders(values.header ?? []),
+    credentials: readCredentials(values, target),
     dialect: parseDialect(values.dialect),
     timeoutMs: parseTimeout(values.timeout),
     json: values.json ?? false,
     verbose: values.verbose ?? false,
   };
+}
+
+function readCredentials(values: Values, target: Target): Credentials {
+  const { token, 'client-id': clientId, 'client-secret': clientSecret } = values;
+  for (const option of ['token', 'client-id', 'client-secret'] as const) {
+    if (values[option] === undefined) continue;
+    if (target.by !== 'http') throw new UsageError(`--${option} needs a server with an http address`);
+    if (values[option] === '') throw new UsageError(`--${option} is empty`);
+  }
+  if (clientSecret !== undefined && clientId === undefined) {
+    throw new UsageError('--client-secret needs --client-id');
+  }
+  if (token !== undefined && clientId !== undefined) {
+    throw new UsageError('--token and --client-id exclude each other');
+  }
+  if (token !== undefined) return { by: 'token', token };
+  return clientId === undefined ? { by: 'store' } : { by: 'client', clientId, clientSecret };
 }
 
 /** Without a choice: all lists. */

@@ -13,9 +13,9 @@ export type Terminal = Writable & { isTTY?: boolean; columns?: number };
  */
 export class Output {
   readonly #out: Terminal;
-  readonly #err: Writable;
+  readonly #err: Terminal;
 
-  constructor(out: Terminal, err: Writable) {
+  constructor(out: Terminal, err: Terminal) {
     this.#out = out;
     this.#err = err;
     // Whoever writes is told; that a stream has broken is no news beside that.
@@ -34,6 +34,11 @@ export class Output {
   /** Bytes as they are; a terminal gets text alone, without the control characters that could take it over. */
   printBytes(bytes: Buffer, isText: boolean): Promise<void> {
     return isText && this.isTerminal ? this.print(bytes.toString()) : write(this.#out, bytes);
+  }
+
+  /** Whether notes are shown to somebody at once. */
+  get showsNotes(): boolean {
+    return this.#err.isTTY === true;
   }
 
   /** Text for people or pipes. A terminal gets it without the control characters that could take it over. */

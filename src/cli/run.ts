@@ -9,6 +9,7 @@ import {
   type Notification,
   type RequestOptions,
 } from '../protocol/index.ts';
+import { authorization, isUnauthorized, loginHint } from './authorization.ts';
 import type { Command, Connect } from './command-line.ts';
 import type { Output } from './output.ts';
 import {
@@ -24,7 +25,7 @@ import {
 import { parseJsonObject, type ToolArguments, typePairs } from './tool-arguments.ts';
 import { EXIT, UsageError } from './usage.ts';
 
-type Connected = Exclude<Command, { name: 'help' | 'version' }>;
+type Connected = Exclude<Command, { name: 'help' | 'version' | 'login' | 'logout' }>;
 
 /** What a run needs of its surroundings. */
 export interface Surroundings {
@@ -47,7 +48,7 @@ export async function run(command: Connected, surroundings: Surroundings): Promi
   try {
     client = await connect(command, surroundings, lost);
   } catch (error) {
-    return fail(error, EXIT.connect, surroundings);
+    return fail(error, EXIT.connect, surroundings, loginHint(command));
   }
   if (command.verbose) {
     const tookMs = Math.round(performance.now() - startedAt);
@@ -59,7 +60,7 @@ export async function run(command: Connected, surroundings: Surroundings): Promi
     return await perform(command, client, args, { ...surroundings, lost: lost.signal });
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    return fail(error, EXIT.request, surroundings);
+    return fail(error, EXIT.request, surroundings, loginHint(command));
   } finally {
     await client.close();
   }
@@ -198,7 +199,11 @@ async function typed(
   return typePairs(args.pairs, tools.find(({ name }) => name === tool)?.inputSchema);
 }
 
-function connect(command: Connected, surroundings: Surroundings, lost: AbortController): Promise<McpClient> {
+async function connect(
+  command: Connected,
+  surroundings: Surroundings,
+  lost: AbortController,
+): Promise<McpClient> {
   const options = clientOptions(command, surroundings);
   options.onClose = (reason) => lost.abort(reason);
   const { target, headers, verbose } = command;
@@ -206,7 +211,7 @@ function connect(command: Connected, surroundings: Surroundings, lost: AbortCont
     case 'process':
       return McpClient.stdio(target.spec, { ...options, stderr: verbose ? 'inherit' : 'pipe' });
     case 'http':
-      return McpClient.http(target.url, { ...options, headers });
+      return McpClient.http(target.url, { ...options, ...authorization(command, surroundings), headers });
     case 'webSocket':
       return McpClient.webSocket(target.url, { ...options, headers });
     case 'socket':
@@ -214,7 +219,7 @@ function connect(command: Connected, surroundings: Surroundings, lost: AbortCont
   }
 }
 
-function clientOptions(
+export function clientOptions(
   { dialect, timeoutMs, verbose }: Connect,
   { output, version, signal }: Surroundings,
 ): ClientOptions {
@@ -242,10 +247,17 @@ function describe(client: McpClient): JsonObject {
   return { dialect, protocolVersion, serverInfo, capabilities: serverCapabilities, instructions };
 }
 
-function fail(error: unknown, status: number, { output, signal }: Surroundings): number {
+/** Says what went wrong, with a hint for those who have to sign in. Returns the status. */
+export function fail(
+  error: unknown,
+  status: number,
+  { output, signal }: Surroundings,
+  hint?: string,
+): number {
   // The user knows why it ended, and the signal's own status is set by whoever aborted.
   if (signal.aborted) return status;
   const code = error instanceof McpError ? ` (${error.code})` : '';
   output.note(`mcpwire: ${toError(error).message}${code}`);
+  if (hint !== undefined && isUnauthorized(error)) output.note(hint);
   return status;
 }

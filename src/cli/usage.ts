@@ -18,6 +18,8 @@ What:
   prompts                         what prompts it has
   prompt <name> [key=value …]     fill in a prompt
   listen                          print what changes at the server, until interrupted
+  login                           sign in at an http server, for all commands that follow
+  logout                          take that back
 
 Server, always last:
   -- <command> [args…]            started, spoken to over its standard streams, and ended afterwards
@@ -36,12 +38,20 @@ Options:
   --dialect <dialect>    auto (default), stateless or session
   --timeout <seconds>    how long the server may take over the handshake, and over each request; default 60
   --header 'Name: value' a header of every request, for http and ws; may be repeated; never printed
+  --token <token>        the access token for an http server
+  --client-id <id> --client-secret <secret>
+                         the client that is registered for you, where an http server wants you to sign in
   --output <file>        read: write the resource to a file
   --tools --prompts --resources --resource <uri>
                          listen: what to listen for; by default all lists
   --verbose              show warnings, progress, log messages and the server's stderr, all on stderr
   --help                 print this text
   --version              print the version
+
+Signing in:
+  A server that wants a user to be signed in is answered with the tokens of "login", and they are renewed as needed.
+  Where there are none, a terminal shows the address to sign in at. They are kept in tokens.json in the folder mcpwire
+  of $XDG_CONFIG_HOME, ~/.config or %APPDATA%; only you can read that file.
 
 Exit status:
   0    done
