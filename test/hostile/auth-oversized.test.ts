@@ -90,6 +90,20 @@ describe('an issuer', () => {
   );
 });
 
+it.each([
+  (long: string) => ({ resource: `https://a.example.com/${long.slice(0, 2000)}` }),
+  (long: string) => ({ resource: `https://a.example.com/${long}` }),
+  (long: string) => ({ authorization_servers: [`https://${long}.example.com`] }),
+])('an address cannot make an error long', async (metadataOf) => {
+  const server = await ScriptedServer.start(({ path }, response) => {
+    if (!path.startsWith('/.well-known')) response.writeHead(401).end();
+    else sendJson(response, 200, { resource: server.url, ...metadataOf('x'.repeat(100_000)) });
+  });
+  const error = await McpClient.http(server.url, { authorizer: oauth() }).catch((thrown) => thrown);
+  expect(error).toMatchObject({ code: 'UNAUTHORIZED' });
+  expect(error.message.length).toBeLessThan(700);
+});
+
 it('scopes cannot grow without end', async () => {
   const scope = Array.from({ length: 1000 }, (_, index) => `scope-number-${index}`).join(' ');
   const issuer = await ScriptedIssuer.start();

@@ -1,6 +1,7 @@
 import { McpError } from '../../jsonrpc/index.ts';
 import { type AuthHttp, type AuthReply, jsonOf } from './http.ts';
 import { parseResourceDocument, parseServerMetadata, type ServerMetadata } from './metadata.ts';
+import { shownUrl } from './reach.ts';
 import type { Demand } from './www-authenticate.ts';
 
 /** Where tokens for one MCP server come from. */
@@ -162,5 +163,5 @@ function serverLocations({ origin, pathname }: URL): URL[] {
 }
 
 function noMetadata(url: URL, why: string): McpError {
-  return new McpError('UNAUTHORIZED', `Cannot read the metadata at "${url.origin}${url.pathname}": ${why}`);
+  return new McpError('UNAUTHORIZED', `Cannot read the metadata at "${shownUrl(url)}": ${why}`);
 }

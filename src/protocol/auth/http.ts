@@ -5,7 +5,14 @@ import { isJsonObject, type JsonObject, McpError, toError } from '../../jsonrpc/
 import { createDispatcher } from '../../transport/http/dispatcher.ts';
 import { isRedirect, redirectTarget } from '../../transport/http/redirect.ts';
 import type { HeaderMap, ReplyHeaders } from '../../transport/index.ts';
-import { assertMayAsk, isWithinReach, outOfReach, type ReachPolicy, reachOfAddress } from './reach.ts';
+import {
+  assertMayAsk,
+  isWithinReach,
+  outOfReach,
+  type ReachPolicy,
+  reachOfAddress,
+  shownUrl,
+} from './reach.ts';
 
 /** How long one request to an authorization server may take, with its redirects: 15 s. */
 export const AUTH_TIMEOUT_MS = 15_000;
@@ -142,8 +149,7 @@ function guardedLookup(policy: ReachPolicy): LookupFunction {
 }
 
 function failed(url: URL, why: string): McpError {
-  const where = `${url.origin}${url.pathname}`;
-  return new McpError('TRANSPORT_FAILED', `Cannot ask "${where}" about authorization: ${why}`);
+  return new McpError('TRANSPORT_FAILED', `Cannot ask "${shownUrl(url)}" about authorization: ${why}`);
 }
 
 /** A connection that was tried at several addresses fails with all their errors and no message of its own. */

@@ -1,4 +1,5 @@
 import { type JsonObject, McpError } from '../../jsonrpc/index.ts';
+import { shownUrl } from './reach.ts';
 import { parseScopes } from './www-authenticate.ts';
 
 /** What a protected resource says of itself, as far as it is used here. */
@@ -27,16 +28,11 @@ export type ServerMetadata = {
  */
 export function parseResourceDocument(document: JsonObject, server: URL, from: URL): ResourceDocument {
   const { resource } = document;
-  if (typeof resource !== 'string' || !URL.canParse(resource)) {
-    throw unusable(from, 'it names no resource');
-  }
+  if (!isAddress(resource)) throw unusable(from, 'it names no resource');
   if (!covers(new URL(resource), server)) {
-    throw unusable(
-      from,
-      `it is about "${shown(resource)}" and not about "${server.origin}${server.pathname}"`,
-    );
+    throw unusable(from, `it is about "${shownUrl(new URL(resource))}" and not about "${shownUrl(server)}"`);
   }
-  const issuers = strings(document.authorization_servers)?.filter((issuer) => URL.canParse(issuer));
+  const issuers = strings(document.authorization_servers)?.filter(isAddress);
   if (!issuers?.length) throw unusable(from, 'it names no authorization server');
   return {
     resource,
@@ -73,7 +69,7 @@ export function parseServerMetadata(
   const metadata: ServerMetadata = { issuer };
   for (const name of ENDPOINTS) {
     const endpoint = document[name];
-    if (typeof endpoint === 'string' && URL.canParse(endpoint)) metadata[name] = endpoint;
+    if (isAddress(endpoint)) metadata[name] = endpoint;
   }
   for (const name of LISTS) {
     const list = strings(document[name]);
@@ -101,6 +97,13 @@ const FLAGS = [
   'authorization_response_iss_parameter_supported',
 ] as const;
 
+const ADDRESS = /^[\x21-\x7e]{1,2048}$/;
+
+/** An address as it may be written; longer ones and other characters have no use but to confuse. */
+function isAddress(value: unknown): value is string {
+  return typeof value === 'string' && ADDRESS.test(value) && URL.canParse(value);
+}
+
 function strings(value: unknown): string[] | undefined {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : undefined;
 }
@@ -111,8 +114,7 @@ function scopesOf(document: JsonObject): string[] | undefined {
 }
 
 function unusable(from: URL, why: string): McpError {
-  const where = `${from.origin}${from.pathname}`;
-  return new McpError('UNAUTHORIZED', `Cannot use the metadata at "${where}": ${why}`);
+  return new McpError('UNAUTHORIZED', `Cannot use the metadata at "${shownUrl(from)}": ${why}`);
 }
 
 function shown(text: string): string {

@@ -11,6 +11,14 @@ export interface ReachPolicy {
   readonly allowPrivate: boolean;
 }
 
+const MAX_SHOWN_CHARS = 200;
+
+/** A URL for an error message: not too long, and without its query, which may hold a secret. */
+export function shownUrl({ origin, pathname }: URL): string {
+  const url = origin + pathname;
+  return url.length > MAX_SHOWN_CHARS ? `${url.slice(0, MAX_SHOWN_CHARS)}…` : url;
+}
+
 /** The host of a URL, an IPv6 address without its brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
@@ -26,7 +34,7 @@ export function hostOf(url: URL): string {
 export function assertMayAsk(url: URL, policy: ReachPolicy): void {
   const host = hostOf(url);
   const reach = reachOfHost(host);
-  const where = `${url.origin}${url.pathname}`;
+  const where = shownUrl(url);
   if (url.username !== '' || url.password !== '') throw refused(where, 'its address holds credentials');
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach === 'loopback')) {
     throw refused(where, 'only https is allowed, and http on this machine');

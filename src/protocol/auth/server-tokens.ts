@@ -5,7 +5,7 @@ import type { ClientCredentials } from './client-auth.ts';
 import { discoverSite, type Site } from './discovery.ts';
 import { DPOP_ALGORITHM, DpopKey } from './dpop.ts';
 import { AuthHttp } from './http.ts';
-import { hostOf } from './reach.ts';
+import { hostOf, shownUrl } from './reach.ts';
 import {
   clientKey,
   encodeRecord,
@@ -329,7 +329,7 @@ export class ServerTokens {
   }
 
   #refusedFresh({ server }: Tokens, { error, description }: Demand): McpError {
-    const where = `${this.#server.origin}${this.#server.pathname}`;
+    const where = shownUrl(this.#server);
     const words = [error, description].filter((word) => word !== undefined).map(printable);
     const why = words.length > 0 ? `: ${words.join(': ')}` : '';
     const message = `"${where}" refuses the access token that "${server.issuer}" has just issued${why}`;

@@ -120,15 +120,20 @@ describe('the metadata of the resource', () => {
     expect(paths(server)).toEqual(['/m']);
   });
 
-  it.each([[[]], [undefined], [[1]], [['nonsense']], ['$']])(
-    'must name an authorization server, and not %j',
-    async (servers) => {
-      const server = await serve({ '/m': { ...resource, authorization_servers: servers } });
-      await expect(find(server, 'Bearer resource_metadata="/m"')).rejects.toThrow(
-        /names no authorization server/,
-      );
-    },
-  );
+  it.each([
+    [[]],
+    [undefined],
+    [[1]],
+    [['nonsense']],
+    ['$'],
+    [['https://a.example.com/\u001b[2J']],
+    [[`https://a.example.com/${'a'.repeat(3000)}`]],
+  ])('must name an authorization server, and not %j', async (servers) => {
+    const server = await serve({ '/m': { ...resource, authorization_servers: servers } });
+    await expect(find(server, 'Bearer resource_metadata="/m"')).rejects.toThrow(
+      /names no authorization server/,
+    );
+  });
 });
 
 describe('the metadata of an authorization server', () => {
