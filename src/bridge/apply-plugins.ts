@@ -1,4 +1,4 @@
-import { type Transformer, TransformStream } from 'node:stream/web';
+import type { Transformer, TransformStream } from 'node:stream/web';
 import type { Plugin, StreamBlock } from './model-stream.ts';
 
 export interface ApplyOptions {
@@ -71,7 +71,7 @@ export function createPluginStream(
       stop.abort(reason);
     },
   };
-  return new TransformStream(transformer);
+  return new globalThis.TransformStream(transformer);
 }
 
 /** Node has this member, its types do not. */

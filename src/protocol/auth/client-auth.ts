@@ -1,7 +1,8 @@
-import { createPrivateKey, type JsonWebKey, type KeyObject, webcrypto } from 'node:crypto';
+import type { JsonWebKey, KeyObject, webcrypto } from 'node:crypto';
 import { types } from 'node:util';
 import type { ClientAuth } from 'oauth4webapi';
 import { McpError } from '../../jsonrpc/index.ts';
+import { nodeCrypto } from '../crypto.ts';
 import type { ServerMetadata } from './metadata.ts';
 import type { TokenAuthMethod } from './records.ts';
 
@@ -102,7 +103,7 @@ async function signingKey({
   if (privateKey === undefined) throw new McpError('UNAUTHORIZED', `Client "${clientId}" has no private key`);
   const key = parseKey(privateKey, 'credentials');
   const parameters = importParameters(key, algorithm);
-  return webcrypto.subtle.importKey(
+  return nodeCrypto().webcrypto.subtle.importKey(
     'pkcs8',
     key.export({ type: 'pkcs8', format: 'der' }),
     parameters,
@@ -116,8 +117,8 @@ function parseKey(privateKey: string | JsonWebKey, option: string): KeyObject {
   try {
     key =
       typeof privateKey === 'string'
-        ? createPrivateKey(privateKey)
-        : createPrivateKey({ key: privateKey, format: 'jwk' });
+        ? nodeCrypto().createPrivateKey(privateKey)
+        : nodeCrypto().createPrivateKey({ key: privateKey, format: 'jwk' });
   } catch {
     // What OpenSSL says of it could show parts of the key.
     throw new TypeError(`${option}.privateKey must be a private key: PEM (PKCS #8), a JWK or a CryptoKey`);

@@ -1,15 +1,8 @@
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPair,
-  type KeyObject,
-  randomUUID,
-  sign,
-} from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JsonObject } from '../../jsonrpc/index.ts';
 import type { ReplyHeaders } from '../../transport/index.ts';
+import { nodeCrypto } from '../crypto.ts';
 
 /** The one algorithm that proofs are signed with here. */
 export const DPOP_ALGORITHM = 'ES256';
@@ -24,7 +17,6 @@ export interface ProvenRequest {
 
 const MAX_NONCES = 100;
 const NONCE = /^[\x21\x23-\x5b\x5d-\x7e]{1,1024}$/;
-const generate = promisify(generateKeyPair);
 
 /**
  * A key that tokens are bound to: who holds only the token cannot use it. It also keeps the nonces that servers hand
@@ -41,13 +33,17 @@ export class DpopKey {
 
   private constructor(key: KeyObject) {
     this.#key = key;
-    const { kty, crv, x, y } = createPublicKey(key).export({ format: 'jwk' });
+    const { kty, crv, x, y } = nodeCrypto().createPublicKey(key).export({ format: 'jwk' });
     this.#header = encode({ typ: 'dpop+jwt', alg: DPOP_ALGORITHM, jwk: { kty, crv, x, y } });
     // The members in alphabetical order: that is how it is defined.
-    this.thumbprint = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
+    this.thumbprint = nodeCrypto()
+      .createHash('sha256')
+      .update(JSON.stringify({ crv, kty, x, y }))
+      .digest('base64url');
   }
 
   static async generate(): Promise<DpopKey> {
+    const generate = promisify(nodeCrypto().generateKeyPair);
     const { privateKey } = await generate('ec', { namedCurve: 'P-256' });
     return new DpopKey(privateKey);
   }
@@ -55,7 +51,7 @@ export class DpopKey {
   /** The key that {@link DpopKey.toJwk} wrote; undefined when it is none. */
   static fromJwk(jwk: JsonObject): DpopKey | undefined {
     try {
-      const key = createPrivateKey({ key: jwk, format: 'jwk' });
+      const key = nodeCrypto().createPrivateKey({ key: jwk, format: 'jwk' });
       return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? new DpopKey(key) : undefined;
     } catch {
       return undefined; // Whatever is wrong with it, there is no key.
@@ -70,15 +66,18 @@ export class DpopKey {
   /** The value of the DPoP header. Each proof is for one request only. */
   proof({ method, url, accessToken }: ProvenRequest): string {
     const claims = {
-      jti: randomUUID(),
+      jti: nodeCrypto().randomUUID(),
       htm: method,
       htu: url.origin + url.pathname,
       iat: Math.floor(Date.now() / 1000),
       nonce: this.#nonces.get(url.origin),
-      ath: accessToken && createHash('sha256').update(accessToken).digest('base64url'),
+      ath: accessToken && nodeCrypto().createHash('sha256').update(accessToken).digest('base64url'),
     };
     const signed = `${this.#header}.${encode(claims)}`;
-    const signature = sign('sha256', Buffer.from(signed), { key: this.#key, dsaEncoding: 'ieee-p1363' });
+    const signature = nodeCrypto().sign('sha256', Buffer.from(signed), {
+      key: this.#key,
+      dsaEncoding: 'ieee-p1363',
+    });
     return `${signed}.${signature.toString('base64url')}`;
   }
 

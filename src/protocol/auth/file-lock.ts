@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { open, readFile, stat, unlink, utimes } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { McpError } from '../../jsonrpc/index.ts';
+import { nodeCrypto } from '../crypto.ts';
 
 /** How often a lock that is taken is looked at again, and for how long in all. */
 const RETRY_MS = 20;
@@ -32,7 +32,7 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
 }
 
 async function acquire(path: string): Promise<string> {
-  const id = randomUUID();
+  const id = nodeCrypto().randomUUID();
   const watch = new Watch(path);
   const end = performance.now() + PATIENCE_MS;
   while (!(await create(path, id))) {

@@ -1,7 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, rename, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isJsonObject, type JsonObject, McpError } from '../../jsonrpc/index.ts';
+import { nodeCrypto } from '../crypto.ts';
 import { codeOf, withFileLock } from './file-lock.ts';
 import type { TokenStore } from './store.ts';
 
@@ -42,7 +42,7 @@ export function fileTokenStore(path: string): TokenStore {
     },
     async lock(key, work) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const name = createHash('sha256').update(key).digest('hex').slice(0, 16);
+      const name = nodeCrypto().createHash('sha256').update(key).digest('hex').slice(0, 16);
       return withFileLock(`${path}.${name}.lock`, work);
     },
   };
@@ -82,7 +82,7 @@ async function readPrivate(path: string): Promise<string | undefined> {
 
 /** Puts the whole file in place in one step: a reader sees the old one or the new one. */
 async function replace(path: string, text: string): Promise<void> {
-  const next = `${path}.${randomUUID()}.new`;
+  const next = `${path}.${nodeCrypto().randomUUID()}.new`;
   try {
     await writeFile(next, text, { mode: 0o600, flag: 'wx', flush: true });
     await rename(next, path);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { McpError, toError } from '../../jsonrpc/index.ts';
 
@@ -48,6 +48,8 @@ export class LoopbackReceiver {
   ): Promise<LoopbackReceiver> {
     const known = registered.map((uri) => portOf(uri, path)).filter((one) => one > 0);
     const ports = port === undefined ? [...known, 0] : [port];
+    // Not imported at the top: who only imports the package shall not wait for it.
+    const { createServer } = await import('node:http');
     let failure: unknown;
     for (const one of ports) {
       const server = createServer();

@@ -65,16 +65,18 @@ export function reachOfAddress(address: string): Reach {
   const translated = TRANSLATED.exec(plain);
   if (translated) return reachOfAddress(embedded(translated));
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
-  if (LOOPBACK.check(plain, family)) return 'loopback';
-  return NOT_PUBLIC.check(plain, family) ? 'private' : 'public';
+  // Made when they are first needed: that takes a millisecond.
+  blocks ??= { loopback: blockList(LOOPBACK), notPublic: blockList(NOT_PUBLIC) };
+  if (blocks.loopback.check(plain, family)) return 'loopback';
+  return blocks.notPublic.check(plain, family) ? 'private' : 'public';
 }
 
 /** An IPv4 address as networks that speak only IPv6 see it. @see https://www.rfc-editor.org/rfc/rfc6052.html */
 const TRANSLATED = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/i;
 // Both also hold for IPv4 addresses that are mapped into IPv6.
-const LOOPBACK = blockList(['127.0.0.0/8', '::1/128']);
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 /** The special-purpose blocks of the two IANA registries that are not globally reachable. */
-const NOT_PUBLIC = blockList([
+const NOT_PUBLIC = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -101,7 +103,9 @@ const NOT_PUBLIC = blockList([
   'fe80::/10',
   'fec0::/10',
   'ff00::/8',
-]);
+];
+
+let blocks: { loopback: BlockList; notPublic: BlockList } | undefined;
 
 function blockList(subnets: readonly string[]): BlockList {
   const list = new BlockList();

@@ -1,5 +1,5 @@
-import stringify from 'fast-json-stable-stringify';
 import type { JsonObject } from '../../jsonrpc/index.ts';
+import { stableText } from '../schema/fingerprint.ts';
 
 export interface CacheOptions {
   /** How many results are kept; the least recently used goes first. Default 500. */
@@ -91,5 +91,5 @@ export class ResultCache {
 }
 
 function keyOf(method: string, params: JsonObject | undefined): string {
-  return `${method} ${params === undefined ? '' : stringify(params)}`;
+  return `${method} ${params === undefined ? '' : stableText(params)}`;
 }

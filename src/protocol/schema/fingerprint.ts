@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { nodeCrypto } from '../crypto.ts';
 
 /**
  * A short name for the content of a JSON value: equal for values that differ only in the order of their members. The
@@ -7,9 +8,7 @@ import { createRequire } from 'node:module';
  * @throws RangeError when the value is nested too deeply, TypeError when it holds a cycle.
  */
 export function schemaFingerprint(value: unknown): string {
-  // Not imported at the top: who only imports the package shall not wait for it.
-  const { createHash } = process.getBuiltinModule('node:crypto');
-  return createHash('sha256').update(stableText(value)).digest('base64url');
+  return nodeCrypto().createHash('sha256').update(stableText(value)).digest('base64url');
 }
 
 /** The canonical text of a JSON value: members sorted by name. */

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, McpError } from '../../jsonrpc/index.ts';
+import { nodeCrypto } from '../crypto.ts';
 import { compileSchema } from '../json-schema.ts';
 import type { RevisionTraits } from '../revisions.ts';
 import type { ClientCapabilities } from '../types/identity.ts';
@@ -110,7 +110,7 @@ function shapeElicitation(params: ElicitParams, traits: RevisionTraits): ElicitP
   if (!traits.elicitationModes.includes(mode)) throw unspeakable(`elicitation in mode "${mode}"`);
   const shaped = without(params, traits.absent.elicitation);
   if (shaped.mode === 'url') {
-    return traits.elicitationIds ? { elicitationId: randomUUID(), ...shaped } : shaped;
+    return traits.elicitationIds ? { elicitationId: nodeCrypto().randomUUID(), ...shaped } : shaped;
   }
   if (traits.richForms) return shaped;
   const { properties, required } = shaped.requestedSchema;

@@ -1,5 +1,5 @@
-import stableStringify from 'fast-json-stable-stringify';
 import { isJsonObject } from '../../jsonrpc/index.ts';
+import { stableText } from '../schema/fingerprint.ts';
 
 /**
  * What tells one principal from another: its `subject` or `sub`, else all of it, so that what is bound to one is refused
@@ -12,5 +12,5 @@ export function principalOf(auth: unknown): string {
     const subject = auth.subject ?? auth.sub;
     if (typeof subject === 'string') return subject;
   }
-  return stableStringify(auth);
+  return stableText(auth);
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import stableStringify from 'fast-json-stable-stringify';
 import { INVALID_PARAMS, isJsonObject, type JsonObject, McpError, RpcError } from '../../jsonrpc/index.ts';
+import { nodeCrypto } from '../crypto.ts';
+import { stableText } from '../schema/fingerprint.ts';
 import { principalOf } from './principal.ts';
 
 /** How state that travels through the client is protected. */
@@ -58,7 +58,7 @@ const MIN_KEY_BYTES = 16;
  */
 export function createStateSeal(options: RequestStateOptions): StateSeal {
   const { ttlMs = 600_000, maxChars = 262_144, principal = principalOf } = options;
-  const keys = (options.keys ?? [randomBytes(32)]).map((key) => Buffer.from(key));
+  const keys = (options.keys ?? [nodeCrypto().randomBytes(32)]).map((key) => Buffer.from(key));
   const [signingKey] = keys;
   if (!signingKey || keys.some((key) => key.length < MIN_KEY_BYTES)) {
     throw new TypeError(
@@ -95,8 +95,9 @@ export function createStateSeal(options: RequestStateOptions): StateSeal {
 function bind(payload: string, binding: StateBinding, principal: (auth: unknown) => string): string {
   const { method, params, auth } = binding;
   const bound = Object.entries(params).filter(([name]) => !UNBOUND_PARAMS.includes(name));
-  const digest = createHash('sha256')
-    .update(stableStringify(Object.fromEntries(bound)))
+  const digest = nodeCrypto()
+    .createHash('sha256')
+    .update(stableText(Object.fromEntries(bound)))
     .digest('base64url');
   return JSON.stringify([payload, method, digest, principal(auth)]);
 }
@@ -112,11 +113,11 @@ function tryBind(...args: Parameters<typeof bind>): string | undefined {
 }
 
 function sign(key: Buffer, bound: string): Buffer {
-  return createHmac('sha256', key).update(bound).digest();
+  return nodeCrypto().createHmac('sha256', key).update(bound).digest();
 }
 
 function isSame(given: Buffer, expected: Buffer): boolean {
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return given.length === expected.length && nodeCrypto().timingSafeEqual(given, expected);
 }
 
 /** Only for what was signed by this server, so its shape is known. */

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { McpError } from '../../../jsonrpc/index.ts';
+import { nodeCrypto } from '../../crypto.ts';
 import type { ServerCore } from '../core.ts';
 import { DEFAULT_MAX_LOG_BYTES, type EventLog, MemoryEventLog } from './event-log.ts';
 import type { StreamSettings } from './logged-stream.ts';
@@ -43,7 +43,7 @@ export class HttpSessions {
   /** Makes a session. Undefined when there is no room for it. */
   create(principal: string): HttpSession | undefined {
     if (this.#sessions.size >= this.#maxSessions && !this.#endOldest()) return undefined;
-    const session = new HttpSession(randomUUID(), principal, this.#core, this.#streams);
+    const session = new HttpSession(nodeCrypto().randomUUID(), principal, this.#core, this.#streams);
     this.#sessions.set(session.id, session);
     return session;
   }
