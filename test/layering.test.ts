@@ -116,7 +116,7 @@ describe('at run time', () => {
 
   it('mcpwire/jsonrpc loads its own files and nothing else', () => {
     const loaded = filesLoadedBy(`await import('${dist('jsonrpc/index.js')}');`);
-    expect(loaded).toContain(dist('jsonrpc/peer.js'));
+    expect(loaded).toContain(dist('jsonrpc/jsonrpc.js'));
     expect(loaded.filter((url) => !url.startsWith(dist('jsonrpc/')))).toStrictEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('at run time', () => {
       await client.callTool('echo', { text: 'x' });
       await client.close();
     `);
-    expect(loaded).toContain(dist('transport/process.js'));
+    expect(loaded).toContain(dist('transport/transport.js'));
     expect(heavyAmong(loaded)).toStrictEqual([]);
   });
 
