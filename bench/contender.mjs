@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { largeText } from './texts.mjs';
 
 const SERVER = fileURLToPath(new URL('server.mjs', import.meta.url));
-const { client: clientKind, server: serverKind, transport, dialect } = JSON.parse(process.argv[2]);
+const { client: clientKind, server: serverKind, transport, dialect, pooling } = JSON.parse(process.argv[2]);
 const { openStdio, openHttp, openInProcess } = await import(`./clients/${clientKind}.mjs`);
 
 const WORKS = { compare, sequential, inFlight, progress, large, peak };
@@ -39,7 +39,7 @@ async function open() {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
     const [line] = await once(child.stdout, 'data');
-    const opened = await openHttp({ url: String(line).trim(), dialect });
+    const opened = await openHttp({ url: String(line).trim(), dialect, pooling });
     const end = async () => {
       child.disconnect();
       await Promise.race([opened.close(), new Promise((resolve) => setTimeout(resolve, 500))]);

@@ -6,8 +6,8 @@ export async function openStdio({ command, args, dialect }) {
   return wrap(await McpClient.stdio({ command, args }, { dialect, ...CLIENT_INFO }));
 }
 
-export async function openHttp({ url, dialect }) {
-  return wrap(await McpClient.http(url, { dialect, ...CLIENT_INFO }));
+export async function openHttp({ url, dialect, pooling = 'auto' }) {
+  return wrap(await McpClient.http(url, { dialect, pooling, ...CLIENT_INFO }));
 }
 
 export async function openInProcess({ dialect }) {

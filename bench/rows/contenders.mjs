@@ -22,3 +22,19 @@ export function contender(transport, client, server, dialect) {
     dialect,
   };
 }
+
+/** Our client in one way of pooling, its ratio to another way on the same server. */
+export function poolingContender(server, pooling, floor) {
+  const name = (mode) => `mcpwire, ${POOLING[mode]}`;
+  return {
+    name: name(pooling),
+    floor: name(floor),
+    client: 'mcpwire',
+    server,
+    transport: 'http',
+    dialect: 'stateless',
+    pooling,
+  };
+}
+
+const POOLING = { auto: 'pooling: auto', true: 'used connections', false: 'fresh connections' };

@@ -1,9 +1,14 @@
 import { race } from '../measure.mjs';
-import { contender, LARGE_CHARS } from './contenders.mjs';
+import { contender, LARGE_CHARS, poolingContender } from './contenders.mjs';
 
-/** Calls by HTTP: both ends of one make, servers under a bare client, clients on a bare server. */
+/** Calls by HTTP: both ends of one make, servers under a bare client, clients on a bare server, ways of pooling. */
 export async function run(options) {
-  return [...(await bothEnds(options)), ...(await servers(options)), ...(await clients(options))];
+  return [
+    ...(await bothEnds(options)),
+    ...(await servers(options)),
+    ...(await clients(options)),
+    ...(await pooling(options)),
+  ];
 }
 
 const DIALECTS = ['session', 'stateless'];
@@ -88,4 +93,25 @@ function clients({ rounds, ms, rivals }) {
     ],
   });
   return race(contenders, [row], { rounds });
+}
+
+/** What `pooling: 'auto'` finds out by itself, against who was told: on a server that stalls used connections, and on one that does not. */
+async function pooling({ rounds, ms }) {
+  const on = (server, floor, bound) => {
+    const contenders = ['auto', true, false].map((mode) => poolingContender(server, mode, floor));
+    const row = {
+      id: `http-pooling-${server}`,
+      title: `HTTP, one call after the other on a server that ${server === 'stalling' ? 'stalls used connections' : 'does not stall'}, median`,
+      unit: 'µs',
+      better: 'lower',
+      against: `same with ${floor ? 'used' : 'fresh'} connections`,
+      work: 'sequential',
+      args: [ms],
+      // Time to notice what the server does.
+      warmUp: [[ms * 3]],
+      targets: [{ of: /auto/, bound }],
+    };
+    return race(contenders, [row], { rounds });
+  };
+  return [...(await on('stalling', false, 2)), ...(await on('floor', true, 1.1))];
 }

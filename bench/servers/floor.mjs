@@ -37,7 +37,8 @@ function textOf({ name, arguments: args }) {
   return name === 'large' ? largeText(args.chars) : `${args.steps} steps`;
 }
 
-function answer({ id, method, params }) {
+/** The answer to a request, as text. */
+export function answer({ id, method, params }) {
   const result = resultOf(method, params);
   if (params?._meta?.[VERSION_KEY] !== undefined) {
     result.resultType = 'complete';
