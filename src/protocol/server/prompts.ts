@@ -53,7 +53,7 @@ export class Prompts {
   }
 
   add(definition: PromptDefinition, handler: PromptHandler, { complete }: PromptOptions): () => void {
-    return this.#shelf.add(definition.name, { definition, handler, complete });
+    return this.#shelf.add(definition.name, { definition, handler, complete }, handler);
   }
 
   /** @throws RpcError -32602 for a prompt that does not exist. */

@@ -71,7 +71,7 @@ export class Resources {
   }
 
   add(definition: Resource, reader: ResourceReader, { cache }: ResourceOptions): () => void {
-    return this.#fixed.add(definition.uri, { definition, reader, cache });
+    return this.#fixed.add(definition.uri, { definition, reader, cache }, reader);
   }
 
   /** @throws TypeError for a malformed template, or one that is registered. */
@@ -81,7 +81,7 @@ export class Resources {
     options: ResourceTemplateOptions,
   ): () => void {
     const template = parseUriTemplate(definition.uriTemplate);
-    return this.#templates.add(definition.uriTemplate, { ...options, definition, reader, template });
+    return this.#templates.add(definition.uriTemplate, { ...options, definition, reader, template }, reader);
   }
 
   /**

@@ -21,9 +21,19 @@ export class Shelf<Definition, Entry extends { readonly definition: Definition }
     this.#changed = changed;
   }
 
-  /** Returns what takes the entry away again. @throws TypeError when the key is taken. */
-  add(key: string, entry: Entry): () => void {
+  /**
+   * Returns what takes the entry away again.
+   *
+   * @param handler What the entry calls.
+   * @throws TypeError when the key is taken, or the handler is no function.
+   */
+  add(key: string, entry: Entry, handler: unknown): () => void {
     if (typeof key !== 'string' || key === '') throw new TypeError(`A ${this.#what} must have a name`);
+    if (typeof handler !== 'function') {
+      throw new TypeError(
+        `Cannot register ${this.#what} "${key}": its handler must be a function, not ${handler === null ? 'null' : typeof handler}`,
+      );
+    }
     if (this.#entries.has(key)) {
       throw new TypeError(
         `Cannot register ${this.#what} "${key}": there is one of that name; remove it first`,

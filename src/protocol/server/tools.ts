@@ -74,9 +74,9 @@ export class Tools {
     this.#shelf = new Shelf('tool', shapeTool, changed);
   }
 
-  /** @throws TypeError for a schema that cannot be used, or a name that is taken. */
+  /** @throws TypeError for a schema that cannot be used, a name that is taken, or a handler that is no function. */
   add(declaration: ToolDeclaration, handler: ToolHandler): () => void {
-    return this.#shelf.add(declaration.name, registered(declaration, handler));
+    return this.#shelf.add(declaration.name, registered(declaration, handler), handler);
   }
 
   addSource(source: ToolSource): () => void {

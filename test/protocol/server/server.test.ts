@@ -92,3 +92,21 @@ describe.each(DIALECTS)('a server in the %s dialect', (dialect) => {
     await client.close();
   });
 });
+
+describe('a server', () => {
+  it.each([undefined, null, 7, {}])('refuses to register what is served by no function: %j', (handler) => {
+    const none = server();
+    // Sound: it is the point of this test to pass what the types do not allow.
+    const given = handler as () => never;
+    const type = handler === null ? 'null' : typeof handler;
+    const refusal = (what: string) =>
+      new TypeError(`Cannot register ${what}: its handler must be a function, not ${type}`);
+    expect(() => none.tool({ name: 't' }, given)).toThrow(refusal('tool "t"'));
+    expect(() => none.prompt({ name: 'p' }, given)).toThrow(refusal('prompt "p"'));
+    expect(() => none.resource({ uri: 'a:b', name: 'r' }, given)).toThrow(refusal('resource "a:b"'));
+    expect(() => none.resourceTemplate({ uriTemplate: 'a:{b}', name: 'r' }, given)).toThrow(
+      refusal('resource template "a:{b}"'),
+    );
+    expect(() => none.tool({ name: 't' }, () => 'free')).not.toThrow();
+  });
+});
