@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, McpError, toError } from '../../jsonrpc/index.ts';
+import { isJsonObject, type JsonObject } from '../../jsonrpc/index.ts';
 import type { ClientCapabilities } from '../types/identity.ts';
 import type {
   CreateMessageParams,
@@ -41,8 +41,8 @@ export function declaredCapabilities(
 }
 
 /**
- * Answers one question of a server with the handler it belongs to. Undefined when there is none: how that is said is
- * for the dialect.
+ * Answers one question of a server with the handler it belongs to; what that throws is how it ends. Undefined when there
+ * is none: how that is said is for the dialect.
  */
 export function answerInput(
   handlers: InputHandlers,
@@ -56,19 +56,17 @@ export function answerInput(
     case 'elicitation/create': {
       const { onElicit } = handlers;
       const question = asked as unknown as ElicitParams;
-      return (
-        onElicit && settle(method, async () => withDefaults(question, await onElicit(question, context)))
-      );
+      return onElicit && settle(async () => withDefaults(question, await onElicit(question, context)));
     }
     case 'sampling/createMessage': {
       const { onSample } = handlers;
-      return onSample && settle(method, () => onSample(asked as unknown as CreateMessageParams, context));
+      return onSample && settle(() => onSample(asked as unknown as CreateMessageParams, context));
     }
     case 'roots/list': {
       const { onListRoots } = handlers;
       return (
         onListRoots &&
-        settle(method, async () => ({ roots: [...(await onListRoots(context))] }) satisfies ListRootsResult)
+        settle(async () => ({ roots: [...(await onListRoots(context))] }) satisfies ListRootsResult)
       );
     }
     default:
@@ -97,14 +95,8 @@ function withDefaults(question: ElicitParams, answer: ElicitResult): ElicitResul
   };
 }
 
-async function settle(method: string, handler: () => object | Promise<object>): Promise<JsonObject> {
-  try {
-    // Sound: the handler's declared result is a plain object of JSON values.
-    return (await handler()) as JsonObject;
-  } catch (cause) {
-    if (cause instanceof McpError) throw cause;
-    throw new McpError('HANDLER_FAILED', `The handler of "${method}" threw: ${toError(cause).message}`, {
-      cause,
-    });
-  }
+/** Also what a handler throws at once becomes a rejection. */
+async function settle(handler: () => object | Promise<object>): Promise<JsonObject> {
+  // Sound: the handler's declared result is a plain object of JSON values.
+  return (await handler()) as JsonObject;
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, McpError } from '../../jsonrpc/index.ts';
+import { isJsonObject, type JsonObject, McpError, toError } from '../../jsonrpc/index.ts';
 import { answerInput, type InputContext, type InputHandlers } from './input.ts';
 
 /** How often by default a server may ask for input before one request is answered. */
@@ -70,7 +70,13 @@ async function answerAll(
     asked.map(async ([name, request]) => {
       // Sound: hasHandler saw that it is an object with a known method.
       const { method: asks, params } = request as { method: string; params?: unknown };
-      return [name, await answerInput(handlers, asks, params, context)] as const;
+      try {
+        return [name, await answerInput(handlers, asks, params, context)] as const;
+      } catch (cause) {
+        if (cause instanceof McpError) throw cause;
+        const message = `The handler of "${asks}" threw: ${toError(cause).message}`;
+        throw new McpError('HANDLER_FAILED', message, { cause });
+      }
     }),
   );
   return Object.fromEntries(answers);

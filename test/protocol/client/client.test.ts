@@ -540,7 +540,7 @@ describe('requests of a server in the session dialect', () => {
       error: { code: -32042, message: 'not now' },
     });
     expect(warnings.map(({ code }) => code)).toEqual(['HANDLER_FAILED']);
-    expect(warnings[0]?.message).toContain('secret of the host');
+    expect(warnings[0]?.message).toBe('The handler of "sampling/createMessage" threw: secret of the host');
   });
 
   it('abort the handler when the server cancels them, and are not answered then', async () => {

@@ -143,7 +143,7 @@ describe('multi round-trip requests', () => {
     });
     await expect(result).rejects.toMatchObject({
       code: 'HANDLER_FAILED',
-      message: expect.stringContaining('no terminal'),
+      message: 'The handler of "elicitation/create" threw: no terminal',
     });
   });
 });
