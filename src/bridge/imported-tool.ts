@@ -31,18 +31,41 @@ export interface ToolSource {
 /** How much of a server's own error text goes into the message of a {@link ToolError}. The content has all of it. */
 const MAX_MESSAGE_CHARS = 500;
 
-/** A tool of an MCP server. Its name in the registry may differ from the one the server knows. */
+/**
+ * A tool of an MCP server. Its name in the registry may differ from the one the server knows.
+ *
+ * What a tool has, it has as members of its own, as any object literal would: a copy of it, and its `call` taken off
+ * it, work as well.
+ */
 export class ImportedTool implements Tool {
   readonly name: string;
-  readonly source: ToolSource;
+  title: string | undefined;
+  description = '';
+  inputSchema: JsonSchema = {};
+  outputSchema: JsonSchema | undefined;
+  isReadOnly = false;
+  isDestructive = true;
+  isIdempotent = false;
+  isOpenWorld = true;
+  /** Nothing in the protocol says so, so it is never assumed. */
+  readonly isConcurrencySafe = false;
+  readonly call: Tool['call'];
+  readonly #source: ToolSource;
   #contract: ToolContract;
   /** The contract whose schema turned out to be of no use when it was compiled. */
   #unchecked: ToolContract | undefined;
 
   constructor(name: string, contract: ToolContract, source: ToolSource) {
     this.name = name;
-    this.source = source;
+    this.#source = source;
     this.#contract = contract;
+    this.call = (args, context) => this.#call(args, context);
+    this.adopt(contract);
+  }
+
+  /** Whether it is a tool of this source itself, and not a copy or a wrapper of one. */
+  static isOf(source: ToolSource, tool: Tool): tool is ImportedTool {
+    return #source in tool && tool.#source === source;
   }
 
   get contract(): ToolContract {
@@ -51,49 +74,22 @@ export class ImportedTool implements Tool {
 
   /** Takes another contract. Calls that are on their way end under the one they began with. */
   adopt(contract: ToolContract): void {
+    const { definition, outputSchema } = contract;
+    const annotations: ToolAnnotations = isJsonObject(definition.annotations) ? definition.annotations : {};
     this.#contract = contract;
+    this.title = asString(definition.title) ?? asString(annotations.title);
+    this.description = asString(definition.description) ?? '';
+    this.inputSchema = definition.inputSchema;
+    this.outputSchema = outputSchema;
+    this.isReadOnly = annotations.readOnlyHint === true;
+    this.isDestructive = annotations.destructiveHint !== false;
+    this.isIdempotent = annotations.idempotentHint === true;
+    this.isOpenWorld = annotations.openWorldHint !== false;
   }
 
-  get title(): string | undefined {
-    return asString(this.#contract.definition.title) ?? asString(this.#annotations.title);
-  }
-
-  get description(): string {
-    return asString(this.#contract.definition.description) ?? '';
-  }
-
-  get inputSchema(): JsonSchema {
-    return this.#contract.definition.inputSchema;
-  }
-
-  get outputSchema(): JsonSchema | undefined {
-    return this.#contract.outputSchema;
-  }
-
-  get isReadOnly(): boolean {
-    return this.#annotations.readOnlyHint === true;
-  }
-
-  get isDestructive(): boolean {
-    return this.#annotations.destructiveHint !== false;
-  }
-
-  get isIdempotent(): boolean {
-    return this.#annotations.idempotentHint === true;
-  }
-
-  get isOpenWorld(): boolean {
-    return this.#annotations.openWorldHint !== false;
-  }
-
-  /** Nothing in the protocol says so, so it is never assumed. */
-  get isConcurrencySafe(): boolean {
-    return false;
-  }
-
-  async call(args: unknown, context: ToolContext = {}): Promise<ToolOutput> {
+  async #call(args: unknown, context: ToolContext = {}): Promise<ToolOutput> {
     const contract = this.#contract;
-    const { client, policy } = this.source;
+    const { client, policy } = this.#source;
     let output: ToolOutput;
     try {
       const result = await client.callTool(
@@ -110,13 +106,8 @@ export class ImportedTool implements Tool {
       : capOutput(output, policy.maxResultChars);
   }
 
-  get #annotations(): ToolAnnotations {
-    const { annotations } = this.#contract.definition;
-    return isJsonObject(annotations) ? annotations : {};
-  }
-
   #requestOptions({ signal, onProgress }: ToolContext): RequestOptions {
-    const { callTimeoutMs, maxCallTimeoutMs } = this.source.policy;
+    const { callTimeoutMs, maxCallTimeoutMs } = this.#source.policy;
     const options: RequestOptions = {
       timeoutMs: callTimeoutMs,
       maxTimeoutMs: Math.max(callTimeoutMs, maxCallTimeoutMs),
@@ -129,7 +120,7 @@ export class ImportedTool implements Tool {
 
   #convert(result: CallToolResult, contract: ToolContract): ToolOutput {
     const { structuredContent } = result;
-    const content = convertContent(result.content, this.source.policy);
+    const content = convertContent(result.content, this.#source.policy);
     if (result.isError === true) return this.#failed(content, structuredContent);
     if (structuredContent === undefined) return { content };
     const schema = this.#compiled(contract);
@@ -140,7 +131,7 @@ export class ImportedTool implements Tool {
       if (contract.structuredContent === 'error') {
         return toolFailure(new ToolError('validation', message), `${message}\n${rawJson(structuredContent)}`);
       }
-      this.source.warn(new McpError('INVALID_RESULT', message));
+      this.#source.warn(new McpError('INVALID_RESULT', message));
     }
     return withCheckedJson(content, structuredContent);
   }
@@ -164,7 +155,7 @@ export class ImportedTool implements Tool {
     } catch (cause) {
       this.#unchecked = contract;
       const message = `The results of tool ${JSON.stringify(this.name)} are not checked: ${toError(cause).message}`;
-      this.source.warn(new McpError('INVALID_SCHEMA', message, { cause }));
+      this.#source.warn(new McpError('INVALID_SCHEMA', message, { cause }));
       return undefined;
     }
   }

@@ -40,7 +40,7 @@ export function mirror(
   mirrored.contracts = new Map();
   mirrored.foreign = new Set();
   for (const tool of registry.tools()) {
-    if (isOf(source, tool) && !snapshot.has(tool.name) && registry.get(tool.name) === tool) {
+    if (ImportedTool.isOf(source, tool) && !snapshot.has(tool.name) && registry.get(tool.name) === tool) {
       registry.remove(tool.name);
       report.removed.push(tool.name);
     }
@@ -50,7 +50,7 @@ export function mirror(
     if (held === undefined) {
       registry.register(tool);
       report.added.push(name);
-    } else if (isOf(source, held)) {
+    } else if (ImportedTool.isOf(source, held)) {
       const known = before.contracts.get(name) ?? held.contract;
       snapshot.set(name, held);
       held.adopt(tool.contract);
@@ -69,8 +69,4 @@ export function mirror(
   }
   for (const names of Object.values(report)) names.sort();
   return report;
-}
-
-function isOf(source: ToolSource, tool: unknown): tool is ImportedTool {
-  return tool instanceof ImportedTool && tool.source === source;
 }

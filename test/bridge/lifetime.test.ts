@@ -98,6 +98,29 @@ describe('an imported tool', () => {
     expect(members(registry)).toEqual(members(own));
   });
 
+  it('B01 has what a tool has as members of its own, so that a copy and a call taken off it work', async () => {
+    const client = await McpClient.inProcess(echoServer());
+    closing.push(() => client.close());
+    const provider = await McpToolProvider.connect(client);
+    const [imported] = provider.tools();
+    const [own] = echoRegistry();
+    if (!imported || !own) throw new Error('There is no tool');
+    expect(Object.keys(imported).sort()).toEqual(Object.keys(own).sort());
+    expect({ ...imported }).toEqual({ ...own, title: undefined, call: expect.any(Function) });
+    expect(JSON.parse(JSON.stringify(imported))).toEqual(JSON.parse(JSON.stringify(own)));
+    const { call } = imported;
+    expect(await call({ text: 'detached' })).toEqual({ content: 'detached' });
+    const copies = new ToolRegistry();
+    const renamed = { ...imported, name: 'repeat' };
+    const wrapped = new Proxy(imported, {});
+    copies.register(renamed);
+    copies.register(wrapped);
+    expect(await copies.get('repeat')?.call({ text: 'copied' })).toEqual({ content: 'copied' });
+    // They are the host's, and a sync leaves them alone.
+    expect(await provider.syncInto(copies)).toEqual({ added: [], removed: [], untouched: [], refreshed: [] });
+    expect(copies.tools()).toEqual([renamed, wrapped]);
+  });
+
   it('B24 works on after a lost connection was made anew', async () => {
     const server = echoServer();
     let hangUp = async () => {};
