@@ -1,6 +1,6 @@
 import { McpError, toError } from '../jsonrpc/index.ts';
 import type { JsonSchema } from '../protocol/index.ts';
-import type { Tool } from './tool.ts';
+import { assertTool, type Tool } from './tool.ts';
 
 /** What happened to the tool of this name. `refreshed`: the same object has another contract now. */
 export interface RegistryEvent {
@@ -41,8 +41,10 @@ export class ToolRegistry implements Iterable<Tool> {
    * Adds a tool.
    *
    * @throws McpError `DUPLICATE_TOOL` when the name is taken; the registered tool stays.
+   * @throws TypeError for what is no tool: it must have a name, and a function `call`.
    */
   register(tool: Tool): void {
+    assertTool('Cannot register a tool', tool);
     const { name } = tool;
     if (this.#tools.has(name)) {
       throw new McpError(

@@ -1,4 +1,4 @@
-import { McpError } from '../jsonrpc/index.ts';
+import { isJsonObject, McpError } from '../jsonrpc/index.ts';
 import type { JsonSchema, Progress } from '../protocol/index.ts';
 
 /**
@@ -15,7 +15,7 @@ export interface Tool {
   readonly title?: string | undefined;
   /** For the model; may be empty. */
   readonly description: string;
-  /** What arguments the tool takes, as a JSON Schema of an object. */
+  /** What arguments the tool takes, as a JSON Schema of an object. Never changed itself: a tool gets another one. */
   readonly inputSchema: JsonSchema;
   /** What JSON the tool gives, as a JSON Schema; absent where it promises none. */
   readonly outputSchema?: JsonSchema | undefined;
@@ -27,13 +27,17 @@ export interface Tool {
   readonly isIdempotent: boolean;
   /** Whether it reaches beyond a closed domain, as a web search does. */
   readonly isOpenWorld: boolean;
-  /** Whether several calls may run at the same time. */
+  /**
+   * Whether several calls may run at the same time. For the loop that calls tools for a model to heed: neither the registry
+   * nor an adapter that serves it makes a call wait for another.
+   */
   readonly isConcurrencySafe: boolean;
   /**
    * Runs the tool. A failure is an output with `isError`, which the model should see; a tool that throws instead is to
    * be taken as failed with that error. A tool that was imported never throws.
    *
-   * @param args What the model wrote: an object where it kept to the schema. The tool checks it.
+   * @param args What the model wrote: an object where it kept to the schema. Whoever relies on that checks it:
+   *   `compileSchema(tool.inputSchema).validate(args)` says what does not fit.
    */
   call(args: unknown, context?: ToolContext): Promise<ToolOutput>;
 }
@@ -127,12 +131,20 @@ export interface ToolSpec {
   isOpenWorld?: boolean;
   /** Default false. */
   isConcurrencySafe?: boolean;
-  /** A string is a successful output of plain text. */
+  /**
+   * Given the arguments as its caller has them: checked where an adapter serves the tool, and otherwise as the model wrote
+   * them. A string is a successful output of plain text.
+   */
   call(args: unknown, context: ToolContext): ToolOutput | string | Promise<ToolOutput | string>;
 }
 
-/** Makes a tool of the host's own. What its `call` throws becomes a failure. */
+/**
+ * Makes a tool of the host's own. What its `call` throws becomes a failure, and so does an output that is none.
+ *
+ * @throws TypeError when it has no name, or no function `call`.
+ */
 export function createTool(spec: ToolSpec): Tool {
+  assertTool('Cannot create a tool', spec);
   const { isReadOnly = false } = spec;
   return {
     name: spec.name,
@@ -147,13 +159,29 @@ export function createTool(spec: ToolSpec): Tool {
     isConcurrencySafe: spec.isConcurrencySafe ?? false,
     async call(args, context = {}) {
       try {
-        const output = await spec.call(args, context);
-        return typeof output === 'string' ? { content: output } : output;
+        return readOutput(await spec.call(args, context));
       } catch (error) {
         return failureOf(spec.name, error, context.signal);
       }
     },
   };
+}
+
+/** @throws TypeError that says what is missing. Any string is a name, the empty one too. */
+export function assertTool(what: string, tool: unknown): void {
+  const { name, call } = isJsonObject(tool) ? tool : {};
+  if (typeof name !== 'string') throw new TypeError(`${what}: its name must be a string`);
+  if (typeof call !== 'function') {
+    throw new TypeError(`${what}: the call of ${JSON.stringify(name)} must be a function`);
+  }
+}
+
+/** @throws TypeError for what no compiler has seen, and is no output. */
+function readOutput(output: ToolOutput | string): ToolOutput {
+  if (typeof output === 'string') return { content: output };
+  if (isJsonObject(output) && (typeof output.content === 'string' || Array.isArray(output.content)))
+    return output;
+  throw new TypeError('it gave neither a text nor an object with content');
 }
 
 /** The failed output that says why to the model and to the host. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTool, type RegistryEvent, ToolRegistry } from '../../src/bridge/index.ts';
+import { createTool, type RegistryEvent, type Tool, ToolRegistry } from '../../src/bridge/index.ts';
 
 const named = (name: string) => createTool({ name, description: `does ${name}`, call: () => name });
 
@@ -30,6 +30,20 @@ describe('ToolRegistry', () => {
     );
     expect(registry.get('read')).toBe(first);
     expect(registry.size).toBe(1);
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, 'its name must be a string'],
+    [null, 'its name must be a string'],
+    [{}, 'its name must be a string'],
+    [{ name: 7, call: () => '' }, 'its name must be a string'],
+    [{ name: 'x' }, 'the call of "x" must be a function'],
+    [{ name: 'x', call: 'y' }, 'the call of "x" must be a function'],
+  ])('refuses %j, which is no tool', (what, why) => {
+    const registry = new ToolRegistry();
+    // Sound: it is the point of this test to pass what the type does not allow.
+    expect(() => registry.register(what as Tool)).toThrow(new TypeError(`Cannot register a tool: ${why}`));
+    expect(registry.size).toBe(0);
   });
 
   it('lists names, tools and schemas in the order of registration', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTool, ToolError, textOf, toolFailure } from '../../src/bridge/index.ts';
+import { createTool, ToolError, type ToolSpec, textOf, toolFailure } from '../../src/bridge/index.ts';
 import { McpError } from '../../src/jsonrpc/index.ts';
 
 describe('createTool', () => {
@@ -40,6 +40,30 @@ describe('createTool', () => {
     const output = await tool.call({});
     expect(output).toMatchObject({ isError: true, content: 'Tool "save" failed: no disk' });
     expect(output.isError && output.error).toMatchObject({ kind: 'execution', cause });
+  });
+
+  it.each([undefined, null, 7, {}, { content: 7 }, { text: 'x' }])(
+    'turns %j, which is no output, into a failure',
+    async (output) => {
+      // Sound: it is the point of this test to give what the type does not allow.
+      const tool = createTool({ name: 't', call: () => output as unknown as string });
+      expect(await tool.call({})).toMatchObject({
+        isError: true,
+        content: 'Tool "t" failed: it gave neither a text nor an object with content',
+        error: { kind: 'execution' },
+      });
+    },
+  );
+
+  it('refuses to be made without a name or a function', () => {
+    const make = (spec: unknown) => () => createTool(spec as ToolSpec);
+    expect(make(undefined)).toThrow(new TypeError('Cannot create a tool: its name must be a string'));
+    expect(make({ call: () => '' })).toThrow(
+      new TypeError('Cannot create a tool: its name must be a string'),
+    );
+    expect(make({ name: 't' })).toThrow(
+      new TypeError('Cannot create a tool: the call of "t" must be a function'),
+    );
   });
 
   it('keeps a ToolError that the tool throws', async () => {
