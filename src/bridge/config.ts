@@ -118,12 +118,15 @@ function readStrings(value: unknown, where: string, expand: Expand): { [name: st
 
 function expandIn(text: unknown, where: string, variables: Variables): string {
   if (typeof text !== 'string') throw invalid(`"${where}" is no string`);
-  return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
+  const expanded = text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (otherwise !== undefined) return value === undefined || value === '' ? otherwise : value;
     if (value === undefined) throw invalid(`"${where}" refers to the variable ${name}, which is not set`);
     return value;
   });
+  // No process and no header takes one, and their complaints would show the value.
+  if (expanded.includes('\0')) throw invalid(`"${where}" has a null character in it`);
+  return expanded;
 }
 
 async function readJson(file: string | URL): Promise<unknown> {

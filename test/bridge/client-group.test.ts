@@ -192,6 +192,8 @@ describe('McpClientGroup.fromConfig', () => {
     [{ url: 'secret' }, '"url" is no http:, https:, ws: or wss: address'],
     [{ url: 'file:///secret' }, '"url" is no http:, https:, ws: or wss: address'],
     [{ url: 'http://a', headers: { Key: null } }, '"headers.Key" is no string'],
+    [{ command: 'a', env: { KEY: 'secret\0' } }, '"env.KEY" has a null character in it'],
+    [{ command: 'a', args: ['\0secret'] }, '"args[0]" has a null character in it'],
   ])('B28 says what is wrong with %j', async (entry, why) => {
     const { group } = await start({ s: entry });
     expect(messages(group)).toEqual({ s: `Cannot start server "s": ${why}` });
