@@ -140,9 +140,15 @@ async function connect(target: PluginTarget, options: PluginConnectionOptions): 
   );
 }
 
-/** A connection that is said to be stateless is not probed: what the server is, the plugin asks itself. */
+/**
+ * A connection that is said to be stateless is not probed: what the server is, the plugin asks itself.
+ *
+ * @throws TypeError for a dialect that there is not.
+ */
 function readClientOptions(options: PluginConnectionOptions): ClientOptions {
   const { dialect = 'stateless', clientInfo, onWarning, signal, connectTimeoutMs } = options;
+  if (dialect !== 'stateless' && dialect !== 'auto')
+    throw new TypeError('dialect must be "stateless" or "auto"');
   const [revision] = STATELESS_REVISIONS;
   return {
     cache: false,

@@ -118,6 +118,14 @@ describe('McpPlugin.connect', () => {
     );
   });
 
+  it('P03 refuses a dialect that it does not know', async () => {
+    // Sound: it is the point of this test to pass what the type does not allow.
+    const options = { dialect: 'session' } as unknown as PluginOptions;
+    await expect(McpPlugin.connectStdio(spec(), options)).rejects.toThrow(
+      new TypeError('dialect must be "stateless" or "auto"'),
+    );
+  });
+
   it('P02 refuses a WebSocket, and says what would allow it', async () => {
     const connecting = McpPlugin.connect({ type: 'webSocket', url: 'ws://127.0.0.1:9/' });
     await expect(connecting).rejects.toBeInstanceOf(PluginError);
