@@ -13,6 +13,7 @@ import {
   compileSchema,
   type HttpHandlerOptions,
   inspectSchema,
+  type JsonSchema,
   McpServer,
   type RequestContext,
   type SchemaFault,
@@ -36,6 +37,8 @@ import { failureOf, type Tool, type ToolContext, ToolError, type ToolOutput, too
 /** How many registered names the refusal of an unknown tool lists. */
 const MAX_LISTED_NAMES = 20;
 const MAX_NAME_CHARS = 64;
+const MISSING =
+  'it has no structured content; mark an output whose last text is JSON with displayHint: "json"';
 
 /** What the server is, `name` and `version` first, and how it serves the registry. */
 export interface AdapterOptions extends ServerOptions {
@@ -61,7 +64,8 @@ export interface AdapterOptions extends ServerOptions {
 
 /**
  * Serves the tools of a registry to MCP clients of either dialect, over any transport. The registry is read on each
- * request. Calls run as they come, also several of one tool at a time.
+ * request. Calls run as they come, also several of one tool at a time: clients decide what they call together, and a tool
+ * that cannot bear that has to make its calls wait itself.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools
  */
@@ -83,13 +87,20 @@ export class McpServerAdapter {
   /** @throws TypeError when an option is missing or out of range. */
   constructor(options: AdapterOptions) {
     const { registry, context = {}, listChanged = true } = options;
-    if (!registry) throw new TypeError('registry must be a ToolRegistry');
+    const { unknownTool = 'method-not-found', emptyArguments = 'null' } = options;
+    if (typeof registry?.onChange !== 'function') throw new TypeError('registry must be a ToolRegistry');
+    if (unknownTool !== 'method-not-found' && unknownTool !== 'invalid-params') {
+      throw new TypeError('unknownTool must be "method-not-found" or "invalid-params"');
+    }
+    if (emptyArguments !== 'null' && emptyArguments !== 'object') {
+      throw new TypeError('emptyArguments must be "null" or "object"');
+    }
     this.registry = registry;
     this.#context = context;
     this.#hostSignal =
       'signal' in context && context.signal instanceof AbortSignal ? context.signal : undefined;
-    this.#unknownToolCode = options.unknownTool === 'invalid-params' ? INVALID_PARAMS : METHOD_NOT_FOUND;
-    this.#emptyArguments = options.emptyArguments ?? 'null';
+    this.#unknownToolCode = unknownTool === 'invalid-params' ? INVALID_PARAMS : METHOD_NOT_FOUND;
+    this.#emptyArguments = emptyArguments;
     this.#warn = options.onWarning ?? (() => {});
     const { capabilities } = options;
     this.server = new McpServer({
@@ -179,7 +190,18 @@ export class McpServerAdapter {
     const output = violation
       ? toolFailure(misfit(name, violation))
       : await runTool(tool, name, given, this.#contextOf(request));
-    return exportOutput(name, output, this.#warn);
+    const result = exportOutput(name, output, this.#warn);
+    if (tool.outputSchema !== undefined && result.isError !== true) this.#checkOutput(tool, name, result);
+    return result;
+  }
+
+  /** What a tool did is done, so that its output is sent as it is: clients that check it may refuse it. */
+  #checkOutput({ outputSchema }: Tool, name: string, { structuredContent }: CallToolResult): void {
+    if (inspectSchema(outputSchema)) return; // It was listed without, with a warning.
+    const fault = structuredContent === undefined ? MISSING : faultOf(outputSchema, structuredContent);
+    if (fault === undefined) return;
+    const message = `The output of tool ${JSON.stringify(name)} does not keep to its output schema, and clients may refuse it: ${fault}`;
+    this.#warn(new McpError('HANDLER_FAILED', message));
   }
 
   /** @throws RpcError for a tool that is not offered. */
@@ -229,9 +251,24 @@ async function runTool(tool: Tool, name: string, args: unknown, context: ToolCon
   }
 }
 
-function misfit(name: string, { message, keyword }: Violation): ToolError {
+/** Undefined for what fits, and where the schema turns out to be of no use. */
+function faultOf(outputSchema: JsonSchema | undefined, structuredContent: unknown): string | undefined {
+  try {
+    const violation = compileSchema(outputSchema).validate(structuredContent);
+    return violation && describeViolation(violation);
+  } catch (error) {
+    if (error instanceof McpError) return undefined;
+    throw error;
+  }
+}
+
+function misfit(name: string, violation: Violation): ToolError {
   const what = `The arguments of tool ${JSON.stringify(name)} do not fit its input schema`;
-  return new ToolError('validation', `${what}: ${message} (keyword "${keyword}")`);
+  return new ToolError('validation', `${what}: ${describeViolation(violation)}`);
+}
+
+function describeViolation({ message, keyword }: Violation): string {
+  return `${message} (keyword "${keyword}")`;
 }
 
 function describe({ path, reason }: SchemaFault): string {

@@ -402,6 +402,47 @@ describe.each(DIALECTS)('McpServerAdapter in the %s dialect', (dialect, revision
     expect(warnings).toEqual([]);
   });
 
+  it.each<[string, ToolOutput, unknown, string]>([
+    [
+      'no structured content',
+      { content: 'seven' },
+      undefined,
+      'it has no structured content; mark an output whose last text is JSON with displayHint: "json"',
+    ],
+    [
+      'what breaks it',
+      { content: '{"n":"seven"}', displayHint: 'json' },
+      { n: 'seven' },
+      '/n must be number, not string (keyword "type")',
+    ],
+  ])(
+    'B58 sends output of a tool with an output schema as it is where it holds %s, with a warning',
+    async (_, output, structuredContent, why) => {
+      const { adapter, warnings } = adapt([tool('promises', () => output, { outputSchema: NUMBER })]);
+      const client = await speak(adapter, revision);
+      expect(await call(client, 'promises')).toEqual({
+        content: [{ type: 'text', text: output.content }],
+        ...(structuredContent !== undefined && { structuredContent }),
+      });
+      expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+        [
+          'HANDLER_FAILED',
+          `The output of tool "promises" does not keep to its output schema, and clients may refuse it: ${why}`,
+        ],
+      ]);
+    },
+  );
+
+  it('B58 has nothing to say of output that fits, of errors, and of a schema that was not listed', async () => {
+    const fits = tool('fits', () => ({ content: '{"n":7}', displayHint: 'json' }), { outputSchema: NUMBER });
+    const fails = tool('fails', () => Promise.reject(new Error('no')), { outputSchema: NUMBER });
+    const free = tool('free', () => 'text', { outputSchema: { type: 'nonsense' } });
+    const { adapter, warnings } = adapt([fits, fails, free]);
+    const client = await speak(adapter, revision);
+    for (const { name } of [fits, fails, free]) await call(client, name);
+    expect(warnings).toEqual([]);
+  });
+
   it.each<[string, ToolOutput['content'], string]>([
     ['no JSON', 'no {json}', 'its last text is no JSON'],
     ['no text', [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }], 'it has no text'],
@@ -552,6 +593,33 @@ describe('McpServerAdapter', () => {
     expect(() => new McpServerAdapter({ registry: new ToolRegistry(), name: '', version: '1' })).toThrow(
       /^name must be/,
     );
+  });
+
+  it.each([{ unknownTool: -32602 }, { emptyArguments: 'none' }])('refuses %j', (options) => {
+    // Sound: it is the point of this test to pass what the type does not allow.
+    expect(() => adapt([], options as Partial<AdapterOptions>)).toThrow(
+      /^(unknownTool|emptyArguments) must be "/,
+    );
+  });
+
+  it('runs several calls of one tool at a time, one that claims not to bear that too', async () => {
+    let running = 0;
+    let both = () => {};
+    const met = new Promise<void>((resolve) => {
+      both = resolve;
+    });
+    const meeting = tool(
+      'meet',
+      async () => {
+        if (++running === 2) both();
+        await met;
+        return 'met';
+      },
+      { isConcurrencySafe: false },
+    );
+    const client = await speak(adapt([meeting]).adapter, STATELESS);
+    const calls = [call(client, 'meet'), call(client, 'meet')];
+    expect(await Promise.all(calls)).toEqual([textResult('met'), textResult('met')]);
   });
 
   it('serves clients of both dialects on standard streams', async () => {
