@@ -40,7 +40,7 @@ export interface InboundRequest {
 export interface AbandonedCall {
   readonly id: RequestId;
   readonly method: string;
-  /** `TIMEOUT` or `ABORTED`: what the caller is told. */
+  /** What the caller is told: `TIMEOUT`, `ABORTED`, or the reason of {@link Peer.abandonAll}. */
   readonly reason: McpError;
 }
 
@@ -294,6 +294,11 @@ export class Peer {
     this.#inbound.delete(inbound.id);
     inbound.abort(new McpError('ABORTED', reason));
     return true;
+  }
+
+  /** Gives every pending call up: it rejects with `reason`, and the other side is told as of a call whose signal fires. */
+  abandonAll(reason: McpError): void {
+    for (const call of [...this.#pending.values()]) this.#abandon(call, reason);
   }
 
   /** Ends everything at once: pending calls reject with `reason`, inbound requests are aborted. Idempotent. */

@@ -128,6 +128,11 @@ export class Connection implements DialectChannel {
   }
 
   async close(): Promise<void> {
+    // On a channel the other side must hear that nobody waits any more, or it works on before it ends. The end of an
+    // exchange says so by itself.
+    if (!this.transport.abandon) {
+      this.peer.abandonAll(new McpError('CLOSED', `The connection to "${this.name}" is closed`));
+    }
     this.peer.close();
     await this.transport.close();
   }

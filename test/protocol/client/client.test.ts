@@ -438,6 +438,18 @@ describe.each(DIALECTS)('a client of the %s dialect', (_, script) => {
     expect(reasons).toEqual([]);
   });
 
+  it('tells the server of every pending call that nobody waits for it when it closes', async () => {
+    const server = new WireServer(script);
+    const { client } = await connected(server);
+    const calls = [client.callTool('a'), client.callTool('b')].map((call) => call.catch(() => {}));
+    await client.close();
+    await Promise.all(calls);
+    const sent = server.received.filter(({ method }) => method === 'tools/call');
+    const cancelled = server.received.filter(({ method }) => method === 'notifications/cancelled');
+    expect(cancelled.map(({ params }) => (params as JsonObject).requestId)).toEqual(sent.map(({ id }) => id));
+    expect(cancelled).toHaveLength(2);
+  });
+
   it('hears once that the server closed, and settles what is pending with that reason', async () => {
     const server = new WireServer(script);
     const reasons: McpError[] = [];
