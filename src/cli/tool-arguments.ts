@@ -26,6 +26,8 @@ export function parseArguments(words: readonly string[]): ToolArguments {
     }
     return { key: word.slice(0, equals), text: word.slice(equals + 1) };
   });
+  const twice = pairs.find(({ key }, at) => pairs.findIndex((other) => other.key === key) < at);
+  if (twice) throw new UsageError(`Argument ${JSON.stringify(twice.key)} is given twice`);
   return { from: 'pairs', pairs };
 }
 

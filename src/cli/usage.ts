@@ -31,6 +31,7 @@ Arguments of a tool:
   key=value …   each value is read as the tool's schema says: number, boolean, JSON for objects and arrays, else text
   '{…}'         one JSON object
   -             one JSON object from standard input
+  A tool that asks its caller for input on the way fails: there is nobody to ask.
 
 Options:
   --json                 print JSON: the result, the list or the description as the server gave it; listen: one line

@@ -40,6 +40,12 @@ describe('parseArguments', () => {
       ],
     });
   });
+
+  it('refuses one that is given twice', () => {
+    expect(() => parseArguments(['a=1', 'b=2', 'a=3'])).toThrow(
+      new UsageError('Argument "a" is given twice'),
+    );
+  });
 });
 
 describe('typePairs', () => {
