@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { AuthHttp } from '../../src/protocol/auth/http.ts';
 import { McpClient, oauth } from '../../src/protocol/index.ts';
 import { protect } from '../protocol/auth/protected-server.ts';
@@ -16,6 +16,24 @@ it('redirects without end are followed a few times', async () => {
     message: expect.stringContaining('there were 5 redirects before'),
   });
   expect(server.received).toHaveLength(6);
+});
+
+it('redirects take no more time than one answer may', async () => {
+  const timeouts: AbortController[] = [];
+  const server = await ScriptedServer.start((_, response) => {
+    if (server.received.length === 1) response.writeHead(302, { location: '/next' }).end();
+    else timeouts[0]?.abort();
+  });
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    const controller = new AbortController();
+    timeouts.push(controller);
+    return controller.signal;
+  });
+  try {
+    await expect(http.get(new URL(server.url))).rejects.toThrow(/did not answer within 15000 ms/);
+  } finally {
+    timeout.mockRestore();
+  }
 });
 
 it('a request for a token is not sent elsewhere', async () => {

@@ -21,7 +21,13 @@ export function fileTokenStore(path: string): TokenStore {
     await withFileLock(`${path}.lock`, async () => {
       const values = await readValues(path);
       edit(values);
-      await replace(path, `${JSON.stringify(values, null, 2)}\n`);
+      const text = `${JSON.stringify(values, null, 2)}\n`;
+      // What could not be read any more is not written: all other values would be lost with it.
+      if (Buffer.byteLength(text) > MAX_FILE_BYTES) {
+        const message = `Cannot keep more tokens in "${path}": it would exceed ${MAX_FILE_BYTES} bytes; remove some`;
+        throw new McpError('UNAUTHORIZED', message);
+      }
+      await replace(path, text);
     });
   };
   return {

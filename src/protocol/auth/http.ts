@@ -54,8 +54,9 @@ export class AuthHttp {
    */
   async get(url: URL, request: AuthRequest = {}): Promise<AuthReply> {
     let target = url;
+    const timeout = AbortSignal.timeout(AUTH_TIMEOUT_MS);
     for (let count = 0; ; count++) {
-      const reply = await this.#ask('GET', target, request, undefined);
+      const reply = await this.#ask('GET', target, request, undefined, timeout);
       const { location } = reply.headers;
       if (!isRedirect(reply.status) || typeof location !== 'string') return reply;
       const redirect = { status: reply.status, method: 'GET', from: target.href, location, count };
@@ -70,7 +71,7 @@ export class AuthHttp {
 
   /** Sends a form or a document. No redirect is followed. Throws as {@link AuthHttp.get} does. */
   post(url: URL, body: string, request: AuthRequest = {}): Promise<AuthReply> {
-    return this.#ask('POST', url, request, body);
+    return this.#ask('POST', url, request, body, AbortSignal.timeout(AUTH_TIMEOUT_MS));
   }
 
   async #ask(
@@ -78,10 +79,10 @@ export class AuthHttp {
     url: URL,
     { headers, signal }: AuthRequest,
     body: string | undefined,
+    timeout: AbortSignal,
   ): Promise<AuthReply> {
     assertMayAsk(url, this.#policy);
     signal?.throwIfAborted();
-    const timeout = AbortSignal.timeout(AUTH_TIMEOUT_MS);
     const dispatcher = this.#dispatcher ?? (await createDispatcher(url, guardedLookup(this.#policy)));
     try {
       const {

@@ -97,9 +97,9 @@ const FLAGS = [
   'authorization_response_iss_parameter_supported',
 ] as const;
 
-const ADDRESS = /^[\x21-\x7e]{1,2048}$/;
+const ADDRESS = /^https?:[\x21-\x7e]{1,2048}$/i;
 
-/** An address as it may be written; longer ones and other characters have no use but to confuse. */
+/** An address of HTTP as it may be written; longer ones and other characters have no use but to confuse. */
 function isAddress(value: unknown): value is string {
   return typeof value === 'string' && ADDRESS.test(value) && URL.canParse(value);
 }

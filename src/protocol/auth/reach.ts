@@ -24,6 +24,11 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
+/** Whether what is sent there is encrypted, or stays on this machine. */
+export function isSecure(url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && reachOfHost(hostOf(url)) === 'loopback');
+}
+
 /**
  * Refuses what must not be asked: what is not encrypted, except on this machine, and what a server out there could use
  * to make this client ask its neighbours.
@@ -36,9 +41,7 @@ export function assertMayAsk(url: URL, policy: ReachPolicy): void {
   const reach = reachOfHost(host);
   const where = shownUrl(url);
   if (url.username !== '' || url.password !== '') throw refused(where, 'its address holds credentials');
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach === 'loopback')) {
-    throw refused(where, 'only https is allowed, and http on this machine');
-  }
+  if (!isSecure(url)) throw refused(where, 'only https is allowed, and http on this machine');
   if (reach !== undefined && !isWithinReach(host, reach, policy)) throw refused(where, outOfReach(reach));
 }
 
@@ -72,7 +75,7 @@ export function reachOfAddress(address: string): Reach {
 }
 
 /** An IPv4 address as networks that speak only IPv6 see it. @see https://www.rfc-editor.org/rfc/rfc6052.html */
-const TRANSLATED = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/i;
+const TRANSLATED = /^64:ff9b::(?:(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4}))?$/i;
 // Both also hold for IPv4 addresses that are mapped into IPv6.
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 /** The special-purpose blocks of the two IANA registries that are not globally reachable. */
@@ -96,9 +99,12 @@ const NOT_PUBLIC = [
   '::ffff:0:0:0/96',
   '64:ff9b:1::/48',
   '100::/64',
+  '100:0:0:1::/64',
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
+  '3fff::/20',
+  '5f00::/16',
   'fc00::/7',
   'fe80::/10',
   'fec0::/10',

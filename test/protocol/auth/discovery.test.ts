@@ -125,6 +125,7 @@ describe('the metadata of the resource', () => {
     [undefined],
     [[1]],
     [['nonsense']],
+    [['urn:example:issuer', 'javascript:alert(1)', 'data:x']],
     ['$'],
     [['https://a.example.com/\u001b[2J']],
     [[`https://a.example.com/${'a'.repeat(3000)}`]],

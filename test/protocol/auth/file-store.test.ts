@@ -77,6 +77,17 @@ describe('the file of tokens', () => {
   });
 });
 
+it('keeps what it holds when more does not fit', async () => {
+  const store = fileTokenStore(path);
+  await store.set('a', { x: 1 });
+  await expect(store.set('b', { y: 'y'.repeat(5 * 1024 * 1024) })).rejects.toMatchObject({
+    code: 'UNAUTHORIZED',
+    message: expect.stringContaining('it would exceed 4194304 bytes'),
+  });
+  expect(await store.get('a')).toEqual({ x: 1 });
+  expect(await readdir(join(folder, 'deep'))).toEqual(['tokens.json']);
+});
+
 describe('the lock of a key', () => {
   it('is held by one at a time, and not by those who want another key', async () => {
     const store = fileTokenStore(path);
