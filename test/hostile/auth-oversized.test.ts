@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
+import type { JsonObject } from '../../src/jsonrpc/index.ts';
 import { AuthHttp, MAX_AUTH_BODY_BYTES } from '../../src/protocol/auth/http.ts';
 import { McpClient, oauth } from '../../src/protocol/index.ts';
 import { protect } from '../protocol/auth/protected-server.ts';
-import { ScriptedIssuer, sendJson } from '../protocol/auth/scripted-issuer.ts';
+import { type IssuerScript, ScriptedIssuer, sendJson } from '../protocol/auth/scripted-issuer.ts';
 import { closeBehindTest, ScriptedServer } from '../transport/http/scripted-server.ts';
 
 const http = new AuthHttp({ ownHost: '127.0.0.1', allowPrivate: false });
@@ -102,6 +103,46 @@ it.each([
   const error = await McpClient.http(server.url, { authorizer: oauth() }).catch((thrown) => thrown);
   expect(error).toMatchObject({ code: 'UNAUTHORIZED' });
   expect(error.message.length).toBeLessThan(700);
+});
+
+it.each<[string, IssuerScript]>([
+  [
+    'a client id',
+    { register: (_body, response) => sendJson(response, 201, { client_id: 'x'.repeat(10_000) }) },
+  ],
+  [
+    'a client secret',
+    {
+      register: (_body, response) =>
+        sendJson(response, 201, { client_id: 'x', client_secret: 'x'.repeat(10_000) }),
+    },
+  ],
+  [
+    'a refresh token',
+    {
+      token: (_form, response) =>
+        sendJson(response, 200, {
+          access_token: 'x',
+          token_type: 'Bearer',
+          refresh_token: 'x'.repeat(100_000),
+        }),
+    },
+  ],
+])('%s of any size is not kept', async (_, script) => {
+  const issuer = await ScriptedIssuer.start(script);
+  const server = await protect(issuer.url, () => undefined);
+  const kept: JsonObject[] = [];
+  const store = {
+    get: () => undefined,
+    set: (_key: string, value: JsonObject) => void kept.push(value),
+    delete() {},
+  };
+  const authorizer = oauth({ store, onRedirect: issuer.agree });
+  await expect(McpClient.http(server.url, { authorizer })).rejects.toMatchObject({
+    code: 'UNAUTHORIZED',
+    message: expect.stringMatching(/exceed 8192 characters|more than 65536 characters/),
+  });
+  expect(JSON.stringify(kept).length).toBeLessThan(1000);
 });
 
 it('scopes cannot grow without end', async () => {

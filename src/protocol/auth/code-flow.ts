@@ -4,7 +4,7 @@ import type { DpopKey } from './dpop.ts';
 import type { AuthHttp } from './http.ts';
 import { type LoopbackOptions, LoopbackReceiver } from './loopback.ts';
 import type { ServerMetadata } from './metadata.ts';
-import { hostOf, reachOfHost } from './reach.ts';
+import { isSecure } from './reach.ts';
 import type { RegisteredClient } from './records.ts';
 import { type ClientSources, chooseClient, forgetClient, registeredRedirects } from './registration.ts';
 import { abortable } from './shared-run.ts';
@@ -62,16 +62,18 @@ export async function authorizeByCode(
   assertPkce(site);
   const signal = AbortSignal.any([order.signal, AbortSignal.timeout(interaction.timeoutMs)]);
   const receiver = await openReceiver(interaction, await registeredRedirects(sources, server.issuer));
+  let clientId: string | undefined;
   try {
     const { credentials, record } = await chooseClient(sources, server, receiver.uri, http, signal);
+    clientId = credentials.clientId;
     const oauth = await import('oauth4webapi');
     const verifier = oauth.generateRandomCodeVerifier();
     const state = oauth.generateRandomState();
     const challenge = await oauth.calculatePKCECodeChallenge(verifier);
-    const client = { client_id: credentials.clientId };
+    const client = { client_id: clientId };
     const query = {
       response_type: 'code',
-      client_id: credentials.clientId,
+      client_id: clientId,
       redirect_uri: receiver.uri,
       code_challenge: challenge,
       code_challenge_method: 'S256',
@@ -82,20 +84,26 @@ export async function authorizeByCode(
     };
     for (const [name, value] of Object.entries(query)) endpoint.searchParams.set(name, value);
     const received = receiver.receive(state, signal);
-    // Showing may fail first.
-    received.catch(() => {});
-    await interaction.show(endpoint);
-    const code = await readCode(await received, server, client, state);
+    const answer = await shownAndReceived(() => interaction.show(endpoint), received);
+    const code = await readCode(answer, server, client, state);
     const parameters = { code, redirect_uri: receiver.uri, code_verifier: verifier, resource };
     const tokenOrder = { http, server, client: credentials, dpop, signal };
     return { issued: await requestToken(tokenOrder, 'authorization_code', parameters), client: record };
   } catch (error) {
     if (signal.aborted && !order.signal.aborted) throw late(server, interaction.timeoutMs);
-    if (error instanceof RefusedGrant && error.isAboutClient) await forgetClient(sources, server.issuer);
+    if (error instanceof RefusedGrant && error.isAboutClient && clientId !== undefined) {
+      await forgetClient(sources.store, server.issuer, clientId);
+    }
     throw error;
   } finally {
     await receiver.close();
   }
+}
+
+/** The answer, as soon as it is there: whatever shows the address may last until its window is closed. */
+async function shownAndReceived<T>(show: () => void | Promise<void>, received: Promise<T>): Promise<T> {
+  const shown = (async () => show())();
+  return Promise.race([received, shown.then(() => received)]);
 }
 
 /**
@@ -148,9 +156,7 @@ function authorizationEndpoint({ issuer, authorization_endpoint: endpoint }: Ser
     );
   }
   const url = new URL(endpoint);
-  const isSecure =
-    url.protocol === 'https:' || (url.protocol === 'http:' && reachOfHost(hostOf(url)) === 'loopback');
-  if (!isSecure) {
+  if (!isSecure(url)) {
     const message = `Cannot authorize at "${issuer}": its authorization endpoint is not https, nor http on this machine`;
     throw new McpError('UNAUTHORIZED', message);
   }

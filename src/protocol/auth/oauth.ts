@@ -4,6 +4,7 @@ import { TokenAuthorizer } from './authorizer.ts';
 import { readCredentials } from './client-auth.ts';
 import { authorizeByCode, type Interaction, type RedirectWait } from './code-flow.ts';
 import type { LoopbackOptions } from './loopback.ts';
+import { isSecure } from './reach.ts';
 import { bindingKey, type ClientRegistration, type ClientSources, credentialsOf } from './registration.ts';
 import type { Grant, GrantOptions } from './server-tokens.ts';
 import { memoryTokenStore, type TokenStore } from './store.ts';
@@ -95,6 +96,9 @@ function readInteraction(options: OAuthOptions): Interaction | undefined {
   const { redirect = {}, waitForCode, timeoutMs } = options;
   if (typeof redirect === 'string') {
     if (!URL.canParse(redirect)) throw new TypeError('redirect must be an address, or how to listen for one');
+    if (!isRedirectAddress(new URL(redirect))) {
+      throw new TypeError('redirect must be https, or http on this machine, without a fragment');
+    }
     if (!waitForCode) throw new TypeError('redirect: an address of your own needs waitForCode');
   } else if (waitForCode) {
     throw new TypeError('waitForCode needs a redirect address of your own');
@@ -111,11 +115,21 @@ function readInteraction(options: OAuthOptions): Interaction | undefined {
   };
 }
 
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/security-considerations#communication-security */
+function isRedirectAddress(url: URL): boolean {
+  return isSecure(url) && url.hash === '';
+}
+
+/** @see https://www.ietf.org/archive/id/draft-ietf-oauth-client-id-metadata-document-00.html#section-3 */
 function readMetadataUrl(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol !== 'https:' || parsed.pathname === '/' || parsed.hash !== '') {
-    throw new TypeError('clientMetadataUrl must be an https address with a path');
+  const isFit = parsed?.protocol === 'https:' && parsed.pathname !== '/' && !url.includes('#');
+  // Servers compare it as it is written.
+  if (!isFit || parsed.username !== '' || parsed.password !== '' || parsed.href !== url) {
+    throw new TypeError(
+      'clientMetadataUrl must be an https address with a path, in its plain form: no fragment, credentials or dots',
+    );
   }
   return url;
 }

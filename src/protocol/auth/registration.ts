@@ -2,6 +2,7 @@ import { isJsonObject, McpError } from '../../jsonrpc/index.ts';
 import type { ClientCredentials } from './client-auth.ts';
 import { type AuthHttp, jsonOf } from './http.ts';
 import type { ServerMetadata } from './metadata.ts';
+import { hostOf, reachOfHost } from './reach.ts';
 import { clientKey, encodeRecord, isAuthMethod, parseClient, type RegisteredClient } from './records.ts';
 import type { TokenStore } from './store.ts';
 import { printable } from './token-request.ts';
@@ -72,9 +73,10 @@ export async function registeredRedirects(
   return parseClient(await sources.store.get(clientKey(issuer)))?.redirectUris ?? [];
 }
 
-/** Forgets what this client is registered as: the next time it registers anew. */
-export async function forgetClient({ store }: ClientSources, issuer: string): Promise<void> {
-  await store.delete(clientKey(issuer));
+/** Forgets what this client is registered as: the next time it registers anew. Another client stays. */
+export async function forgetClient(store: TokenStore, issuer: string, clientId: string): Promise<void> {
+  const known = parseClient(await store.get(clientKey(issuer)));
+  if (known?.clientId === clientId) await store.delete(clientKey(issuer));
 }
 
 /** The key under which it is kept which issuer a given client belongs to. */
@@ -106,6 +108,8 @@ function isUsable({ secretExpiresAt, redirectUris = [] }: RegisteredClient, redi
   );
 }
 
+const MAX_CLIENT_CHARS = 8192;
+
 /** @see https://www.rfc-editor.org/rfc/rfc7591.html#section-3 */
 async function register(
   { name, store, metadataUrl }: ClientSources,
@@ -124,6 +128,11 @@ async function register(
     throw refused(issuer, reply.status, answer);
   }
   const { client_id: clientId, client_secret: clientSecret, client_secret_expires_at: expires } = answer;
+  // It is kept, for as many issuers as a server can name.
+  if (`${clientId}${clientSecret}`.length > MAX_CLIENT_CHARS) {
+    const why = `its id and secret exceed ${MAX_CLIENT_CHARS} characters`;
+    throw new McpError('UNAUTHORIZED', `Cannot register this client at "${issuer}": ${why}`);
+  }
   const { token_endpoint_auth_method: authMethod } = answer;
   const record: RegisteredClient = {
     clientId,
@@ -150,13 +159,12 @@ function clientMetadata(name: string, server: ServerMetadata, redirectUri: strin
 }
 
 /**
- * A program that receives its redirects on the machine it runs on, or by a scheme of its own, is a native application.
+ * A program that receives its redirects on the machine it runs on is a native application.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration#application-type-and-redirect-uri-constraints
  */
 function isNative(redirectUri: string): boolean {
-  const { protocol, hostname } = new URL(redirectUri);
-  return protocol !== 'https:' || /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return reachOfHost(hostOf(new URL(redirectUri))) === 'loopback';
 }
 
 /** None where that is allowed: what registers itself can keep no secret that others could not have as well. */
@@ -179,7 +187,9 @@ function noClient(
 
 function refused(issuer: string, status: number, answer: unknown): McpError {
   const { error, error_description: description } = isJsonObject(answer) ? answer : {};
-  const words = [error, description].filter((word) => typeof word === 'string').map(printable);
+  const words = [error, description]
+    .filter((word) => typeof word === 'string')
+    .map((word) => printable(word));
   const why = [`status ${status}`, ...words].join(': ');
   return new McpError('UNAUTHORIZED', `Cannot register this client at "${issuer}": ${why}`);
 }

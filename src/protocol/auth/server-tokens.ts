@@ -14,8 +14,9 @@ import {
   type Tokens,
   tokensKey,
 } from './records.ts';
+import { forgetClient } from './registration.ts';
 import { coversScopes, selectScopes } from './scopes.ts';
-import { SharedRun } from './shared-run.ts';
+import { abortable, SharedRun } from './shared-run.ts';
 import type { TokenStore } from './store.ts';
 import { type IssuedToken, printable, RefusedGrant, requestToken, revokeToken } from './token-request.ts';
 import { type Demand, readDemand } from './www-authenticate.ts';
@@ -99,8 +100,12 @@ export class ServerTokens {
   readonly #options: GrantOptions;
   readonly #store: TokenStore;
   readonly #http: AuthHttp;
+  readonly #key: string;
   readonly #run = new SharedRun();
   #held: Held | undefined;
+  #refreshing: Promise<boolean> | undefined;
+  /** Tokens that were refused as soon as they had come: every request that carried them is to hear that. */
+  #refused: { authorization: string; error: McpError } | undefined;
   #loading: Promise<void> | undefined;
   #isLoaded = false;
 
@@ -109,6 +114,7 @@ export class ServerTokens {
     this.#grant = grant;
     this.#options = options;
     this.#store = store;
+    this.#key = tokensKey(this.#server.href);
     const { allowPrivateAddresses: allowPrivate = false, dispatcher } = options;
     this.#http = new AuthHttp({ ownHost: hostOf(this.#server), allowPrivate }, dispatcher);
   }
@@ -137,14 +143,13 @@ export class ServerTokens {
     if (hasNonce && demand.error === 'use_dpop_nonce') return true;
     // Twice: the run that is joined may be one that only found out that the tokens are of no use.
     for (let round = 0; round < 2; round++) {
+      if (this.#refused && this.#refused.authorization === authorization) throw this.#refused.error;
       const held = this.#held;
       if (held && authorizationOf(held.tokens) !== authorization) return true;
       // What was asked for before and is refused all the same is not asked for again.
       if (isStepUp && held && coversScopes(held.tokens.requested, demand.scopes ?? [])) return false;
-      if (!isStepUp && held && held.since > challenge.since) {
-        await this.#forget();
-        throw this.#refusedFresh(held.tokens, demand);
-      }
+      if (!isStepUp && held && held.since > challenge.since)
+        throw await this.#refuseFresh(held.tokens, demand);
       await this.#run.join(signal, (runSignal) => this.#answer(demand, isStepUp, runSignal));
     }
     return this.#held !== undefined && authorizationOf(this.#held.tokens) !== authorization;
@@ -152,13 +157,22 @@ export class ServerTokens {
 
   /**
    * Revokes the tokens where the authorization server can, and forgets them and the client that was registered for them.
+   * An authorization that goes on is given up.
    *
    * @throws McpError when they are forgotten but could not be revoked.
    */
   async end(signal: AbortSignal): Promise<void> {
-    await this.#load();
-    const held = this.#held;
-    await this.#forget();
+    const where = shownUrl(this.#server);
+    this.#run.stop(
+      new McpError('ABORTED', `The authorization for "${where}" was given up: the user signs out`),
+    );
+    // What a refresh brings is to be revoked, not what it was asked with.
+    if (this.#refreshing)
+      await abortable(
+        this.#refreshing.catch(() => {}),
+        signal,
+      );
+    const held = await this.#alone(() => this.#take());
     if (!held) return;
     const { server, client, refreshToken, accessToken } = held.tokens;
     await this.#store.delete(clientKey(server.issuer));
@@ -190,31 +204,42 @@ export class ServerTokens {
 
   /** Renews tokens that still work: that this fails is an error only when they do not work any more. */
   async #renewEarly(held: Held): Promise<void> {
+    const { tokens, dpop } = held;
     try {
-      await this.#run.join(undefined, (signal) => this.#renew(held.tokens, signal));
+      // Not in the run, which may be one that waits for a user.
+      if (tokens.refreshToken !== undefined) await this.#refresh();
+      else await this.#run.join(undefined, (signal) => this.#repeat(tokens, dpop, signal));
     } catch (error) {
+      if (Date.now() >= (tokens.expiresAt ?? 0)) throw error;
+    } finally {
       held.retryAt = performance.now() + RENEWAL_PAUSE_MS;
-      if (Date.now() >= (held.tokens.expiresAt ?? 0)) throw error;
     }
   }
 
-  async #renew(tokens: Tokens, signal: AbortSignal): Promise<void> {
-    if (tokens.refreshToken !== undefined) {
-      if (!(await this.#refresh(signal))) await this.#forget();
-      return;
-    }
-    const { resource, server, requested } = tokens;
+  /** Gets tokens once more where that takes no person's time. */
+  #repeat(
+    { resource, server, requested }: Tokens,
+    dpop: DpopKey | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const site = { resource, server, scopesSupported: undefined, needsDpop: false, isLegacy: false };
-    await this.#obtain(site, requested, this.#held?.dpop, signal);
+    return this.#obtain(site, requested, dpop, signal);
   }
 
   /** Finds out anew where tokens come from: that may be what has changed. */
   async #answer(demand: Demand, isStepUp: boolean, signal: AbortSignal): Promise<void> {
+    const before = this.#held;
+    // One that nobody waits for any more goes on all the same.
+    if (this.#refreshing) await abortable(this.#refreshing, signal);
+    // Somebody else who shares the store may have been faster, and the user may have signed in there.
+    if (this.#held !== before || (await this.#adopt(before))) return;
     const held = this.#held?.tokens;
     const preferredIssuer = this.#grant.issuer ?? held?.server.issuer;
     const site = await discoverSite(this.#http, { server: this.#server, demand, preferredIssuer, signal });
     const isSame = held?.server.issuer === site.server.issuer && held.resource === site.resource;
-    if (!isStepUp && isSame && held.refreshToken !== undefined && (await this.#refresh(signal))) return;
+    if (!isStepUp && isSame && held.refreshToken !== undefined) {
+      if (await abortable(this.#refresh(), signal)) return;
+    }
     const scopes = selectScopes({
       wanted: this.#options.scopes,
       demanded: demand.scopes,
@@ -235,39 +260,66 @@ export class ServerTokens {
     await this.#keep(issued, { resource, server, client, requested: scopes }, dpop);
   }
 
-  /** @returns false when the refresh token is of no use any more. */
-  #refresh(signal: AbortSignal): Promise<boolean> {
-    const key = tokensKey(this.#server.href);
-    const refresh = () => this.#refreshAlone(signal);
-    return this.#store.lock ? this.#store.lock(key, refresh) : refresh();
+  /**
+   * Renews the tokens once for all who ask meanwhile. It is never broken off: a refresh token is often good for one use,
+   * and whoever does not hear the answer has lost both.
+   *
+   * @returns false when the refresh token is of no use any more.
+   */
+  #refresh(): Promise<boolean> {
+    if (!this.#refreshing) {
+      this.#refreshing = this.#alone(() => this.#refreshAlone()).finally(() => {
+        this.#refreshing = undefined;
+      });
+      // Whoever waits for it may have gone.
+      this.#refreshing.catch(() => {});
+    }
+    return this.#refreshing;
   }
 
-  async #refreshAlone(signal: AbortSignal): Promise<boolean> {
-    const before = this.#held;
-    if (await this.#adopt(before)) return true;
+  async #refreshAlone(): Promise<boolean> {
+    if (await this.#adopt(this.#held)) return true;
     const held = this.#held;
     const refreshToken = held?.tokens.refreshToken;
     if (!held || refreshToken === undefined) return false;
     const { tokens, dpop } = held;
     const { server, client, resource } = tokens;
-    const order = { http: this.#http, server, client: this.#grant.credentials?.(client), dpop, signal };
+    const credentials = this.#grant.credentials?.(client);
+    const order = { http: this.#http, server, client: credentials, dpop, signal: undefined };
     const parameters = { refresh_token: refreshToken, resource };
     try {
       const issued = await requestToken(order, 'refresh_token', parameters);
-      await this.#keep({ ...issued, refreshToken: issued.refreshToken ?? refreshToken }, tokens, dpop);
+      // Tokens that a user has brought meanwhile may do more.
+      if (this.#held === held) {
+        await this.#keep({ ...issued, refreshToken: issued.refreshToken ?? refreshToken }, tokens, dpop);
+      }
       return true;
     } catch (error) {
       if (!(error instanceof RefusedGrant) || !FINAL_REFUSALS.includes(error.error)) throw error;
-      if (error.isAboutClient) await this.#store.delete(clientKey(server.issuer));
-      return this.#adopt(held);
+      if (await this.#adopt(held)) return true;
+      // The refresh token itself was not looked at: whoever knows the client better may still use it.
+      if (error.isAboutClient) await forgetClient(this.#store, server.issuer, client.clientId);
+      else if (this.#held === held) await this.#dropRefreshToken(held);
+      return false;
     }
   }
 
-  /** Takes over what somebody else who shares the store has renewed meanwhile. Returns whether there was such. */
+  /** Keeps the rest: the access token may work for a while, and its scopes are those to ask for next. */
+  async #dropRefreshToken(held: Held): Promise<void> {
+    const { refreshToken: _, ...tokens } = held.tokens;
+    this.#held = { ...held, tokens };
+    await this.#store.set(this.#key, encodeRecord(tokens));
+  }
+
+  /**
+   * Takes over what somebody else who shares the store has done meanwhile: other tokens, or that the user signed out.
+   *
+   * @returns whether there are others that are good.
+   */
   async #adopt(before: Held | undefined): Promise<boolean> {
-    const stored = parseTokens(await this.#store.get(tokensKey(this.#server.href)));
-    if (!stored || stored.accessToken === before?.tokens.accessToken) return false;
-    this.#held = hold(stored, performance.now());
+    const stored = parseTokens(await this.#store.get(this.#key));
+    if (stored?.accessToken === before?.tokens.accessToken) return false;
+    this.#held = stored && hold(stored);
     return this.#held !== undefined && !this.#isDue(this.#held);
   }
 
@@ -295,12 +347,21 @@ export class ServerTokens {
       ...(dpop && { dpopKey: dpop.toJwk() }),
     };
     this.#held = { tokens, dpop, since: performance.now(), retryAt: 0 };
-    await this.#store.set(tokensKey(this.#server.href), encodeRecord(tokens));
+    await this.#store.set(this.#key, encodeRecord(tokens));
   }
 
-  async #forget(): Promise<void> {
+  async #take(): Promise<Held | undefined> {
+    // Somebody else who shares the store may have renewed them.
+    await this.#read();
+    const held = this.#held;
     this.#held = undefined;
-    await this.#store.delete(tokensKey(this.#server.href));
+    await this.#store.delete(this.#key);
+    return held;
+  }
+
+  /** Runs work that nobody else who shares the store does at the same time. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#store.lock ? this.#store.lock(this.#key, work) : work();
   }
 
   #load(): Promise<void> {
@@ -312,8 +373,8 @@ export class ServerTokens {
   }
 
   async #read(): Promise<void> {
-    const stored = parseTokens(await this.#store.get(tokensKey(this.#server.href)));
-    this.#held = stored && hold(stored, Number.NEGATIVE_INFINITY);
+    const stored = parseTokens(await this.#store.get(this.#key));
+    this.#held = stored && hold(stored);
     this.#isLoaded = true;
   }
 
@@ -328,19 +389,25 @@ export class ServerTokens {
     return this.#held?.dpop ?? DpopKey.generate();
   }
 
-  #refusedFresh({ server }: Tokens, { error, description }: Demand): McpError {
+  /** Forgets tokens that do not work, but not what somebody else has put in their place. */
+  async #refuseFresh(tokens: Tokens, { error, description }: Demand): Promise<McpError> {
     const where = shownUrl(this.#server);
-    const words = [error, description].filter((word) => word !== undefined).map(printable);
-    const why = words.length > 0 ? `: ${words.join(': ')}` : '';
-    const message = `"${where}" refuses the access token that "${server.issuer}" has just issued${why}`;
-    return new McpError('UNAUTHORIZED', message);
+    const words = [error, description].filter((word) => word !== undefined);
+    const why = words.map((word) => `: ${printable(word, [tokens.accessToken])}`).join('');
+    const message = `"${where}" refuses the access token that "${tokens.server.issuer}" has just issued${why}`;
+    this.#refused = { authorization: authorizationOf(tokens), error: new McpError('UNAUTHORIZED', message) };
+    this.#held = undefined;
+    const stored = parseTokens(await this.#store.get(this.#key));
+    if (stored?.accessToken === tokens.accessToken) await this.#store.delete(this.#key);
+    return this.#refused.error;
   }
 }
 
-function hold(tokens: Tokens, since: number): Held | undefined {
+/** Tokens out of the store: they may have been there for long. */
+function hold(tokens: Tokens): Held | undefined {
   const dpop = tokens.dpopKey && DpopKey.fromJwk(tokens.dpopKey);
   if (tokens.type === 'DPoP' && !dpop) return undefined;
-  return { tokens, dpop, since, retryAt: 0 };
+  return { tokens, dpop, since: Number.NEGATIVE_INFINITY, retryAt: 0 };
 }
 
 function headersFor({ tokens, dpop }: Held, { method, url }: HttpRequestInfo): HeaderMap {

@@ -21,6 +21,11 @@ export class SharedRun {
     }
   }
 
+  /** Gives up the run that goes on, for all who wait for it. */
+  stop(reason: unknown): void {
+    if (this.#current) this.#abort(this.#current, reason);
+  }
+
   #start(task: (signal: AbortSignal) => Promise<void>) {
     const controller = new AbortController();
     const promise = task(controller.signal);

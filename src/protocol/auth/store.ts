@@ -19,6 +19,7 @@ export interface TokenStore {
 /** Keeps everything for as long as this process lives, and only in its memory. */
 export function memoryTokenStore(): TokenStore {
   const values = new Map<string, string>();
+  const locks = new Map<string, Promise<unknown>>();
   return {
     get: (key) => {
       const value = values.get(key);
@@ -26,5 +27,18 @@ export function memoryTokenStore(): TokenStore {
     },
     set: (key, value) => void values.set(key, JSON.stringify(value)),
     delete: (key) => void values.delete(key),
+    async lock(key, work) {
+      const before = locks.get(key)?.catch(() => {});
+      const turn = (async () => {
+        await before;
+        return work();
+      })();
+      locks.set(key, turn);
+      try {
+        return await turn;
+      } finally {
+        if (locks.get(key) === turn) locks.delete(key);
+      }
+    },
   };
 }

@@ -13,7 +13,8 @@ export interface TokenOrder {
   readonly client: ClientCredentials | undefined;
   /** The key that the token is to be bound to; undefined: to none. */
   readonly dpop: DpopKey | undefined;
-  readonly signal: AbortSignal;
+  /** Undefined: it is not to be broken off. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** What a token endpoint issued. */
@@ -128,13 +129,27 @@ async function requestOnce(
       response: await oauth.processGenericTokenEndpointResponse(server, oauthClient, response, options),
     };
   } catch (error) {
+    const secrets = secretsOf(order, parameters);
     if (error instanceof oauth.ResponseBodyError) {
-      return { refused: printable(error.error), description: described(error.error_description), hasNonce };
+      const { error: refused, error_description: description } = error;
+      return {
+        refused: printable(refused, secrets),
+        description: description === undefined ? undefined : printable(description, secrets),
+        hasNonce,
+      };
     }
     // The error of the library has the reply, tokens and all: only its words go on.
-    throw unusable(server, `status ${response.status}: ${printable(toError(error).message)}`);
+    throw unusable(server, `status ${response.status}: ${printable(toError(error).message, secrets)}`);
   }
 }
+
+/** What was sent and could come back in the words of a refusal. */
+function secretsOf({ client }: TokenOrder, parameters: Record<string, string>): string[] {
+  const values = [...SECRET_PARAMETERS.map((name) => parameters[name]), client?.clientSecret];
+  return values.filter((value) => value !== undefined);
+}
+
+const SECRET_PARAMETERS = ['code', 'code_verifier', 'refresh_token', 'assertion', 'subject_token'];
 
 /** The reply as the library reads it, without what could mislead it. */
 function toResponse(reply: AuthReply): Response {
@@ -170,18 +185,26 @@ function readIssued(
   if (token.length > MAX_TOKEN_CHARS || !ACCESS_TOKEN.test(token)) {
     throw unusable(server, 'it issued a token that cannot be sent in a header');
   }
+  if (refreshToken !== undefined && refreshToken.length > MAX_TOKEN_CHARS) {
+    throw unusable(server, `it issued a refresh token of more than ${MAX_TOKEN_CHARS} characters`);
+  }
   return { token, type, refreshToken, expiresIn, issuedTokenType: response.issued_token_type };
 }
 
-function described(description: string | undefined): string | undefined {
-  return description === undefined ? undefined : printable(description);
-}
-
-/** Text of a server for an error message: short, and without what could take over a terminal. */
-export function printable(text: string): string {
-  const plain = text.replace(/[^\x20-\x7e\u00a0-\uffff]/g, ' ');
+/**
+ * Text of a server for an error message: short, and without what could take over a terminal.
+ *
+ * @param secrets What must not be part of it, even where the server says it.
+ */
+export function printable(text: string, secrets: readonly string[] = []): string {
+  let plain = text;
+  // Shorter ones are words that a server may use.
+  for (const secret of secrets) if (secret.length >= MIN_SECRET_CHARS) plain = plain.replaceAll(secret, '…');
+  plain = plain.replace(/[^\x20-\x7e\u00a0-\uffff]/g, ' ');
   return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain;
 }
+
+const MIN_SECRET_CHARS = 8;
 
 function unusable({ issuer }: ServerMetadata, why: string): McpError {
   return new McpError('UNAUTHORIZED', `Cannot authorize at "${issuer}": ${why}`);

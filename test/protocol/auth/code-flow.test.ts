@@ -133,6 +133,22 @@ describe('the authorization code flow', () => {
     await expect.poll(() => fetch(address).catch(() => 'closed')).toBe('closed');
   });
 
+  it('goes on as soon as the answer is there, however long the address is shown', async () => {
+    const issuer = await ScriptedIssuer.start();
+    await connect(issuer, {
+      onRedirect: async (url) => {
+        await issuer.agree(url);
+        await new Promise(() => {});
+      },
+    });
+    expect(issuer.tokenRequests).toHaveLength(1);
+  });
+
+  it('ends when the user takes too long, however long the address is shown', async () => {
+    const { message } = await refused({}, { timeoutMs: 50, onRedirect: () => new Promise(() => {}) });
+    expect(message).toBe('Nobody answered the authorization at "ISSUER" within 50 ms');
+  });
+
   it('fails as the host fails to show the address', async () => {
     const issuer = await ScriptedIssuer.start();
     const onRedirect = () => {
@@ -250,16 +266,44 @@ describe('an answer with the token', () => {
   });
 });
 
+describe('a refusal', () => {
+  it.each(['code_verifier', 'client_secret'])(
+    'does not repeat the %s, even where the server does',
+    async (name) => {
+      const { issuer, message } = await refused(
+        {
+          metadata: { token_endpoint_auth_methods_supported: ['client_secret_post'] },
+          token: (form, response) =>
+            sendJson(response, 400, {
+              error: 'invalid_grant',
+              error_description: `${'x'.repeat(180)} ${form.get(name)} is not right`,
+            }),
+        },
+        { clientRegistration: { clientId: 'a', clientSecret: 'a secret of some length' } },
+      );
+      expect(message).toMatch(/ … is not right$/);
+      expect(message).not.toContain(issuer.tokenRequests[0]?.get(name)?.slice(0, 8));
+    },
+  );
+});
+
 describe('the options of oauth', () => {
   const onRedirect = () => {};
 
   it.each<[Partial<OAuthOptions>, RegExp]>([
     [{ redirect: 'https://app.example.com/cb' }, /needs waitForCode/],
     [{ redirect: 'nonsense', waitForCode: async () => '' }, /redirect must be an address/],
+    [{ redirect: 'http://app.example.com/cb', waitForCode: async () => '' }, /redirect must be https/],
+    [{ redirect: 'com.example.app:/cb', waitForCode: async () => '' }, /redirect must be https/],
+    [{ redirect: 'https://app.example.com/cb#x', waitForCode: async () => '' }, /redirect must be https/],
     [{ waitForCode: async () => '' }, /needs a redirect address/],
     [{ timeoutMs: 0 }, /timeoutMs/],
     [{ clientMetadataUrl: 'http://app.example.com/c.json' }, /clientMetadataUrl/],
     [{ clientMetadataUrl: 'https://app.example.com' }, /clientMetadataUrl/],
+    [{ clientMetadataUrl: 'https://app.example.com/c.json#x' }, /clientMetadataUrl/],
+    [{ clientMetadataUrl: 'https://app.example.com/a/../c.json' }, /clientMetadataUrl/],
+    [{ clientMetadataUrl: 'https://APP.example.com/c.json' }, /clientMetadataUrl/],
+    [{ clientMetadataUrl: 'https://me:secret@app.example.com/c.json' }, /clientMetadataUrl/],
     [{ clientRegistration: { clientId: '' } }, /clientRegistration.clientId/],
     [{ clientRegistration: { clientId: 'a', authMethod: 'client_secret_post' } }, /needs a clientSecret/],
     [{ clientRegistration: { clientId: 'a', authMethod: 'private_key_jwt' } }, /needs a privateKey/],

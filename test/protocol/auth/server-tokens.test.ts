@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../../src/jsonrpc/index.ts';
 import {
   McpClient,
@@ -22,9 +22,13 @@ async function start(script: IssuerScript = {}, scopes: string[] = []) {
   return { issuer, server };
 }
 
-function issueWithRefresh(issuer: ScriptedIssuer, response: Parameters<typeof sendJson>[0]): void {
-  const refresh = `refresh-${issuer.tokenRequests.length}`;
-  sendJson(response, 200, { access_token: issuer.issue(), token_type: 'Bearer', refresh_token: refresh });
+function issueWithRefresh(
+  issuer: ScriptedIssuer,
+  response: Parameters<typeof sendJson>[0],
+  more: JsonObject = {},
+): void {
+  const token = { access_token: issuer.issue(), token_type: 'Bearer' };
+  sendJson(response, 200, { ...token, refresh_token: `refresh-${issuer.tokenRequests.length}`, ...more });
 }
 
 async function connect(url: string, issuer: ScriptedIssuer, options: Partial<OAuthOptions> = {}) {
@@ -33,6 +37,8 @@ async function connect(url: string, issuer: ScriptedIssuer, options: Partial<OAu
   closeBehindTest(() => client.close());
   return client;
 }
+
+afterEach(() => vi.useRealTimers());
 
 const grants = ({ tokenRequests }: ScriptedIssuer) => tokenRequests.map((form) => form.get('grant_type'));
 const many = (client: McpClient) => Array.from({ length: 20 }, () => client.callTool('read'));
@@ -244,6 +250,181 @@ describe('tokens for a server', () => {
     expect(grants(issuer)).toEqual(['authorization_code']);
   });
 
+  it('that are refused as soon as they come fail all requests that carry them, and no user is asked', async () => {
+    const issuer: ScriptedIssuer = await ScriptedIssuer.start({
+      token: (_form, response) => issueWithRefresh(issuer, response),
+    });
+    let isGood = true;
+    const server = await protect(issuer.url, () => (isGood ? { scopes: [] } : undefined));
+    const client = await connect(server.url, issuer);
+    isGood = false;
+    for (const outcome of await Promise.allSettled(many(client))) {
+      expect(outcome).toMatchObject({
+        reason: { message: /refuses the access token that .* has just issued/ },
+      });
+    }
+    expect(grants(issuer)).toEqual(['authorization_code', 'refresh_token']);
+    isGood = true;
+    await client.callTool('read');
+    expect(issuer.authorizations).toHaveLength(2);
+  });
+
+  it('are renewed to the end when whoever wanted that has gone', async () => {
+    const refresh = gate();
+    const { issuer, server } = await start({
+      token: async (form, response) => {
+        if (form.get('grant_type') === 'refresh_token') await refresh.pass();
+        issueWithRefresh(issuer, response);
+      },
+    });
+    const client = await connect(server.url, issuer);
+    issuer.tokens.clear();
+    const controller = new AbortController();
+    const call = client.callTool('read', {}, { signal: controller.signal });
+    await refresh.reached;
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: 'ABORTED' });
+    refresh.open();
+    await client.callTool('read');
+    expect(grants(issuer)).toEqual(['authorization_code', 'refresh_token']);
+  });
+
+  it('are renewed in time while a user is asked for more', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const asked = gate();
+    const { issuer, server } = await start({
+      token: (_form, response) => issueWithRefresh(issuer, response, { expires_in: 3600 }),
+    });
+    const client = await connect(server.url, issuer, {
+      onRedirect: async (url) => {
+        if (issuer.authorizations.length > 0) await asked.pass();
+        await issuer.agree(url);
+      },
+    });
+    const write = client.callTool('write').catch((error) => httpErrorOf(error)?.status);
+    await asked.reached;
+    vi.setSystemTime(Date.now() + 3_590_000);
+    await client.callTool('read');
+    expect(grants(issuer)).toEqual(['authorization_code', 'refresh_token']);
+    asked.open();
+    expect(await write).toBe(403);
+    await client.callTool('read');
+    expect(server.seen.at(-1)).toBe('Bearer token-3');
+  });
+
+  it('that a user brings while others are renewed stay, for they may do more', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const refresh = gate();
+    const brought: string[] = [];
+    const { issuer, server } = await start({
+      token: async (form, response) => {
+        const token = issuer.issue();
+        if (form.get('grant_type') === 'authorization_code') brought.push(token);
+        if (form.get('grant_type') === 'refresh_token') await refresh.pass();
+        sendJson(response, 200, {
+          access_token: token,
+          token_type: 'Bearer',
+          refresh_token: 'r',
+          expires_in: 3600,
+        });
+      },
+    });
+    const asked = gate();
+    const client = await connect(server.url, issuer, {
+      onRedirect: async (url) => {
+        if (issuer.authorizations.length > 0) await asked.pass();
+        await issuer.agree(url);
+      },
+    });
+    const write = client.callTool('write').catch((error) => httpErrorOf(error)?.status);
+    await asked.reached;
+    vi.setSystemTime(Date.now() + 3_590_000);
+    const read = client.callTool('read');
+    await refresh.reached;
+    asked.open();
+    expect(await write).toBe(403);
+    refresh.open();
+    await read;
+    await client.callTool('read');
+    expect(brought).toHaveLength(2);
+    expect(server.seen.at(-1)).toBe(`Bearer ${brought[1]}`);
+  });
+
+  it('are taken from the store when the user has signed in elsewhere', async () => {
+    const store = memoryTokenStore();
+    const { issuer, server } = await start();
+    const authorizer = oauth({ store });
+    await expect(McpClient.http(server.url, { authorizer })).rejects.toThrow(/a user has to sign in/);
+    await connect(server.url, issuer, { store });
+    const client = await McpClient.http(server.url, { authorizer });
+    closeBehindTest(() => client.close());
+    expect(grants(issuer)).toEqual(['authorization_code']);
+  });
+
+  it('that were taken from the store and are refused are renewed', async () => {
+    const store = memoryTokenStore();
+    const { issuer, server } = await start();
+    const first = await connect(server.url, issuer, { store });
+    const second = await connect(server.url, issuer, { store });
+    issuer.tokens.clear();
+    await second.callTool('read');
+    issuer.tokens.clear();
+    await first.callTool('read');
+    expect(server.seen.slice(-3)).toEqual(['Bearer token-1', 'Bearer token-2', 'Bearer token-3']);
+    expect(grants(issuer)).toEqual(['authorization_code', 'refresh_token', 'refresh_token']);
+  });
+
+  it('are renewed once for all who share a store in memory', async () => {
+    const store = memoryTokenStore();
+    const { issuer, server } = await start();
+    const clients = [
+      await connect(server.url, issuer, { store }),
+      await connect(server.url, issuer, { store }),
+    ];
+    issuer.tokens.clear();
+    await Promise.all(clients.flatMap(many));
+    expect(grants(issuer)).toEqual(['authorization_code', 'refresh_token']);
+  });
+
+  it('that cannot be renewed any more keep their scopes for the user who signs in anew', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { issuer, server } = await start({
+      token: (form, response) => {
+        if (form.get('grant_type') === 'refresh_token') sendJson(response, 400, { error: 'invalid_grant' });
+        else issueWithRefresh(issuer, response, { expires_in: 60 });
+      },
+    });
+    const client = await connect(server.url, issuer);
+    await client.callTool('write').catch(() => {});
+    vi.setSystemTime(Date.now() + 60_000);
+    issuer.tokens.clear();
+    await client.callTool('read');
+    expect(issuer.authorizations.map((sent) => sent.get('scope'))).toEqual([null, 'write', 'write']);
+    expect(grants(issuer).filter((grant) => grant === 'refresh_token')).toHaveLength(1);
+  });
+
+  it('can still be renewed by the client that they are of when another one has tried', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const store = memoryTokenStore();
+    const { issuer, server } = await start({
+      metadata: { token_endpoint_auth_methods_supported: ['client_secret_post'] },
+      token: (form, response) => {
+        if (form.get('client_secret') !== 'secret') sendJson(response, 401, { error: 'invalid_client' });
+        else issueWithRefresh(issuer, response, { expires_in: 60 });
+      },
+    });
+    const clientRegistration = { clientId: 'given', clientSecret: 'secret' };
+    await connect(server.url, issuer, { store, clientRegistration });
+    vi.setSystemTime(Date.now() + 60_000);
+    issuer.tokens.clear();
+    await expect(McpClient.http(server.url, { authorizer: oauth({ store }) })).rejects.toThrow(
+      /has to sign in/,
+    );
+    const client = await McpClient.http(server.url, { authorizer: oauth({ store, clientRegistration }) });
+    closeBehindTest(() => client.close());
+    expect(issuer.authorizations).toHaveLength(1);
+  });
+
   it('are not what an error of the store shows', async () => {
     const { issuer, server } = await start();
     const store: TokenStore = {
@@ -255,6 +436,105 @@ describe('tokens for a server', () => {
     await expect(connect(server.url, issuer, { store })).rejects.toThrow(/the keychain is locked/);
   });
 });
+
+describe('signing out', () => {
+  const start = async (script: IssuerScript = {}) => {
+    const revoked: (string | null)[] = [];
+    const metadata: JsonObject = {};
+    const issuer: ScriptedIssuer = await ScriptedIssuer.start({
+      metadata,
+      token: (_form, response) => issueWithRefresh(issuer, response),
+      ...script,
+      other: ({ body }, response) => {
+        revoked.push(new URLSearchParams(body).get('token'));
+        response.end();
+      },
+    });
+    metadata.revocation_endpoint = `${issuer.url}/revoke`;
+    const server = await protect(issuer.url, (token) =>
+      issuer.tokens.has(token) ? { scopes: [] } : undefined,
+    );
+    return { issuer, server, revoked };
+  };
+
+  it('revokes what somebody else has renewed meanwhile', async () => {
+    const store = memoryTokenStore();
+    const { issuer, server, revoked } = await start();
+    const authorizer = oauth({ store, onRedirect: issuer.agree });
+    const client = await McpClient.http(server.url, { authorizer });
+    closeBehindTest(() => client.close());
+    const other = await connect(server.url, issuer, { store });
+    issuer.tokens.clear();
+    await other.callTool('read');
+    await authorizer.logout(server.url);
+    expect(revoked).toEqual(['refresh-2', 'token-2']);
+  });
+
+  it('waits for a renewal that goes on, and revokes what that brings', async () => {
+    const refresh = gate();
+    const { issuer, server, revoked } = await start({
+      token: async (form, response) => {
+        if (form.get('grant_type') === 'refresh_token') await refresh.pass();
+        issueWithRefresh(issuer, response);
+      },
+    });
+    const values = new Map<string, string>();
+    const authorizer = oauth({ store: storeOver(values), onRedirect: issuer.agree });
+    const client = await McpClient.http(server.url, { authorizer });
+    closeBehindTest(() => client.close());
+    issuer.tokens.clear();
+    const call = client.callTool('read').catch((error) => error);
+    await refresh.reached;
+    const logout = authorizer.logout(server.url);
+    refresh.open();
+    await logout;
+    await call;
+    expect(revoked).toEqual(['refresh-2', 'token-2']);
+    expect([...values.keys()].filter((key) => key.startsWith('tokens'))).toEqual([]);
+  });
+
+  it('ends an authorization that goes on', async () => {
+    const { issuer, server } = await start();
+    const asked = gate();
+    const authorizer = oauth({ onRedirect: () => asked.pass() });
+    const connecting = McpClient.http(server.url, { authorizer });
+    connecting.catch(() => {});
+    await asked.reached;
+    await authorizer.logout(server.url);
+    await expect(connecting).rejects.toMatchObject({ code: 'ABORTED', message: /the user signs out/ });
+    expect(issuer.tokenRequests).toEqual([]);
+  });
+
+  it('holds for all who share the store: nobody renews what was forgotten', async () => {
+    const store = memoryTokenStore();
+    const { issuer, server } = await start({ metadata: {} });
+    await connect(server.url, issuer, { store });
+    const quiet = await McpClient.http(server.url, { authorizer: oauth({ store }) });
+    closeBehindTest(() => quiet.close());
+    await oauth({ store }).logout(server.url);
+    issuer.tokens.clear();
+    await expect(quiet.callTool('read')).rejects.toThrow(/a user has to sign in/);
+    expect(grants(issuer)).toEqual(['authorization_code']);
+    expect(await store.get(`tokens ${server.url}`)).toBeUndefined();
+  });
+});
+
+/** A place where something waits until the test lets it pass. */
+function gate() {
+  let arrive = () => {};
+  let open = () => {};
+  const reached = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const pass = () => {
+    arrive();
+    return opened;
+  };
+  return { reached, pass, open: () => open() };
+}
 
 function sendBearer(issuer: ScriptedIssuer, response: Parameters<typeof sendJson>[0]): void {
   sendJson(response, 200, { access_token: issuer.issue(), token_type: 'Bearer' });
