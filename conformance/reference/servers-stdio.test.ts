@@ -208,7 +208,7 @@ describe.each([
     const registry = new ToolRegistry();
     (await McpToolProvider.connect(client, { prefix: 'sdk' })).registerInto(registry);
     expect(registry.names()).toEqual(
-      ['echo', 'add', 'fail', 'work', 'wait', 'greet'].map((tool) => `sdk__${tool}`),
+      ['echo', 'add', 'fail', 'work', 'wait', 'greet', 'grow'].map((tool) => `sdk__${tool}`),
     );
     const add = registry.get('sdk__add');
     expect(add).toMatchObject({
@@ -235,6 +235,23 @@ describe.each([
     });
     expect(await add?.call({ a: 'two' })).toMatchObject({ isError: true, error: { kind: 'execution' } });
     expect(await client.callTool('add', { a: 1, b: 1 })).toMatchObject({ structuredContent: { sum: 2 } });
+  });
+
+  it('B23 is followed as its tools come and go', async () => {
+    const { client } = await startSdk();
+    const registry = new ToolRegistry();
+    const provider = await McpToolProvider.connect(client);
+    const following = await provider.follow(registry);
+    expect(following.active).toBe(true);
+    const echo = registry.get('echo');
+    const grow = registry.get('grow');
+    expect(await grow?.call({})).toEqual({ content: 'grown' });
+    await expect.poll(() => registry.has('grown')).toBe(true);
+    expect(await registry.get('grown')?.call({})).toEqual({ content: 'new' });
+    expect(await grow?.call({})).toEqual({ content: 'shrunk' });
+    await expect.poll(() => registry.has('grown')).toBe(false);
+    expect(registry.get('echo')).toBe(echo);
+    await following.close();
   });
 
   it('reports all its progress before the result', async () => {

@@ -63,4 +63,13 @@ server.registerTool('greet', { inputSchema: {} }, async () => {
   return { content: [{ type: 'text', text: `Hello, ${content.name} (asked)` }] };
 });
 
+let grown;
+server.registerTool('grow', { inputSchema: {} }, () => {
+  if (grown) grown.remove();
+  grown = grown
+    ? undefined
+    : server.registerTool('grown', { inputSchema: {} }, () => ({ content: [{ type: 'text', text: 'new' }] }));
+  return { content: [{ type: 'text', text: grown ? 'grown' : 'shrunk' }] };
+});
+
 await server.connect(new StdioServerTransport());

@@ -77,5 +77,16 @@ serveStdio(() => {
     return { content: [{ type: 'text', text: `Hello, ${content.name} (asked)` }] };
   });
 
+  let grown;
+  server.registerTool('grow', { inputSchema: object({}) }, () => {
+    if (grown) grown.remove();
+    grown = grown
+      ? undefined
+      : server.registerTool('grown', { inputSchema: object({}) }, () => ({
+          content: [{ type: 'text', text: 'new' }],
+        }));
+    return { content: [{ type: 'text', text: grown ? 'grown' : 'shrunk' }] };
+  });
+
   return server;
 });
