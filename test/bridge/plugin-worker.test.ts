@@ -221,6 +221,11 @@ describe('McpPlugin in a thread', () => {
     await expect.poll(() => processesIn(folder), { timeout: 5000 }).toEqual([]);
   });
 
+  it('P13 waits for a call that takes longer than a thread may be silent', async () => {
+    const plugin = await connect();
+    expect(plugin.callToolSync('note', { text: 'patience', ms: 11_000 })).toBe('patience');
+  });
+
   it('P13 gives up a thread without a sign of life', async () => {
     const plugin = await connect();
     // It stands still, and no end of it is announced.
