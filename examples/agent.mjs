@@ -36,7 +36,9 @@ async function work(/** @type {string} */ wanted) {
     }
     if (text) console.log(`assistant: ${text}`);
     if (calls.length === 0) return;
-    const results = await Promise.all(calls.map(call));
+    const results = [];
+    // In their order: an imported tool never claims that its calls may run at the same time.
+    for (const each of calls) results.push(await call(each));
     messages.push(...turnMessages(text, calls, results));
   }
   console.error(`Not done after ${MAX_TURNS} turns`);

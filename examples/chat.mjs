@@ -32,11 +32,12 @@ export async function* chat(messages, tools) {
   }
   /** @type {Map<number, import('mcpwire').ToolCallBlock & { arguments: string }>} */
   const calls = new Map();
-  for await (const { choices = [] } of events(response.body)) {
-    const { content, tool_calls: parts = [] } = choices[0]?.delta ?? {};
+  for await (const { error, choices } of events(response.body)) {
+    if (error) throw new Error(`The model's endpoint failed: ${JSON.stringify(error)}`);
+    const { content, tool_calls: parts } = choices?.[0]?.delta ?? {};
     if (content) yield { type: 'text', text: content };
     // The first part of a call has its id and name; all of them have a piece of its arguments.
-    for (const { index, id, function: { name, arguments: piece } = {} } of parts) {
+    for (const { index, id, function: { name, arguments: piece } = {} } of parts ?? []) {
       const call = calls.get(index) ?? { type: 'toolCall', id, name, arguments: '' };
       call.arguments += piece ?? '';
       calls.set(index, call);

@@ -62,6 +62,10 @@ describe('examples/agent.mjs', () => {
     expect(ended.code).toBe(0);
     expect(ended.stdout).toMatch(/^4 tools of 2 servers\nassistant: Both at once\.\n/);
     expect(ended.stdout).toMatch(/\nassistant: All done\.\n$/);
+    // One call after the other.
+    expect(ended.stdout).toMatch(
+      /\ncalls words__word_count .*\n(?: {2}.*\n)+calls own__greet .*\n {2}Hello, Ada!\n/,
+    );
     expect(received[0]?.body.tools.map(({ function: { name } }) => name)).toEqual([
       'words__word_count',
       'words__always_fails',

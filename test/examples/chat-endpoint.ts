@@ -20,11 +20,14 @@ interface ChatCall {
 export interface ChatAnswer {
   text?: string;
   calls?: { id: string; name: string; arguments: string }[];
+  /** What goes wrong after all that. */
+  error?: string;
 }
 
 /**
  * An endpoint that answers chat completions as OpenAI's does, streamed: one event for each delta, the arguments of calls
- * in pieces, the pieces of several calls among each other. The bytes arrive cut where no event ends.
+ * in pieces, the pieces of several calls among each other. What a delta has none of is null, as some endpoints have it. The
+ * bytes arrive cut where no event ends.
  */
 export class ChatEndpoint {
   readonly received: { path: string | undefined; headers: IncomingHttpHeaders; body: ChatRequest }[] = [];
@@ -44,7 +47,7 @@ export class ChatEndpoint {
       const body = JSON.parse(text) as ChatRequest;
       endpoint.received.push({ path: request.url, headers: request.headers, body });
       const answered = answer(body);
-      if (answered) await stream(response, deltasOf(answered), body.model);
+      if (answered) await stream(response, answered, body.model);
       else
         response
           .writeHead(500, { 'content-type': 'application/json' })
@@ -66,8 +69,9 @@ export class ChatEndpoint {
 
 function deltasOf({ text = '', calls = [] }: ChatAnswer): object[] {
   const deltas: object[] = [{ role: 'assistant', content: '' }];
-  for (const piece of inPieces(text)) deltas.push({ content: piece });
+  for (const piece of inPieces(text)) deltas.push({ content: piece, tool_calls: null });
   const begun = calls.map(({ id, name }, index) => ({
+    content: null,
     tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }],
   }));
   const pieces = calls.map(({ arguments: args }) => inPieces(args));
@@ -84,13 +88,14 @@ function inPieces(text: string): string[] {
   return text.match(/.{1,3}/gsu) ?? [];
 }
 
-async function stream(response: ServerResponse, deltas: readonly object[], model: string): Promise<void> {
+async function stream(response: ServerResponse, answer: ChatAnswer, model: string): Promise<void> {
   const last = { delta: {}, finish_reason: 'stop' };
-  const choices = [...deltas.map((delta) => ({ delta, finish_reason: null })), last];
+  const choices = [...deltasOf(answer).map((delta) => ({ delta, finish_reason: null })), last];
   const events = choices.map((choice) => {
     const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model };
     return `data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, ...choice }] })}\n\n`;
   });
+  const error = answer.error && `data: ${JSON.stringify({ error: { message: answer.error } })}\n\n`;
   const usage = {
     id: 'chatcmpl-1',
     object: 'chat.completion.chunk',
@@ -98,7 +103,7 @@ async function stream(response: ServerResponse, deltas: readonly object[], model
     usage: { total_tokens: 1 },
   };
   const bytes = Buffer.from(
-    `: warming up\n\n${events.join('')}data: ${JSON.stringify(usage)}\n\ndata: [DONE]\n\n`,
+    `: warming up\n\n${error ? events.slice(0, -1).join('') + error : events.join('')}data: ${JSON.stringify(usage)}\n\ndata: [DONE]\n\n`,
   );
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (let at = 0; at < bytes.length; at += 101) {

@@ -80,6 +80,12 @@ describe('examples/plugin.mjs', () => {
     ]);
   });
 
+  it('ends with what the endpoint says when it fails in the middle of an answer', async () => {
+    const { ended } = await run(() => ({ text: 'I was about to', error: 'out of memory' }));
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain('The model\'s endpoint failed: {"message":"out of memory"}');
+  });
+
   it('ends with what the endpoint says when that fails, and leaves no server behind', async () => {
     const { ended } = await run(() => undefined);
     expect(ended.code).toBe(1);
