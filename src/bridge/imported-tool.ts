@@ -1,4 +1,4 @@
-import { isJsonObject, McpError, TimeoutError, toError } from '../jsonrpc/index.ts';
+import { DEFAULT_MAX_TIMEOUT_MS, isJsonObject, McpError, TimeoutError, toError } from '../jsonrpc/index.ts';
 import {
   type CallToolResult,
   type CompiledSchema,
@@ -17,7 +17,8 @@ import { type Tool, type ToolContext, ToolError, type ToolOutput, textOf, toolFa
 /** How the tools of one provider are called. The provider owns it and may change it; the tools read it on each call. */
 export interface CallPolicy extends ConvertOptions {
   callTimeoutMs: number;
-  maxCallTimeoutMs: number;
+  /** Undefined for the default, which a longer `callTimeoutMs` moves. */
+  maxCallTimeoutMs: number | undefined;
   maxResultChars: number;
 }
 
@@ -110,7 +111,7 @@ export class ImportedTool implements Tool {
     const { callTimeoutMs, maxCallTimeoutMs } = this.#source.policy;
     const options: RequestOptions = {
       timeoutMs: callTimeoutMs,
-      maxTimeoutMs: Math.max(callTimeoutMs, maxCallTimeoutMs),
+      maxTimeoutMs: maxCallTimeoutMs ?? Math.max(callTimeoutMs, DEFAULT_MAX_TIMEOUT_MS),
       resetTimeoutOnProgress: true,
     };
     if (signal) options.signal = signal;

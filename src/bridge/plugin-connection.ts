@@ -56,7 +56,10 @@ export interface PluginConnectionOptions extends Pick<ClientOptions, 'clientInfo
   connectTimeoutMs?: number;
   /** The deadline of a call, in milliseconds; progress starts it anew. Default 60000; `Infinity` means none. */
   callTimeoutMs?: number;
-  /** The deadline of a call that progress cannot move, in milliseconds. Default 600000, or `callTimeoutMs` where that is longer. */
+  /**
+   * The deadline of a call that progress cannot move, in milliseconds; no call takes longer. Default 600000, or
+   * `callTimeoutMs` where that is longer.
+   */
   maxCallTimeoutMs?: number;
 }
 
@@ -186,13 +189,13 @@ function setupOptions({
 
 /** @throws TypeError when one is no span of time. */
 function readTiming(options: PluginConnectionOptions): RequestOptions {
-  const { callTimeoutMs = DEFAULT_TIMEOUT_MS, maxCallTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = options;
+  const { callTimeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const { maxCallTimeoutMs = Math.max(callTimeoutMs, DEFAULT_MAX_TIMEOUT_MS) } = options;
   const { connectTimeoutMs = DEFAULT_TIMEOUT_MS } = options;
   for (const [name, value] of Object.entries({ callTimeoutMs, maxCallTimeoutMs, connectTimeoutMs })) {
     if (!(value > 0)) throw new TypeError(`${name} must be a positive number of milliseconds`);
   }
-  const maxTimeoutMs = Math.max(callTimeoutMs, maxCallTimeoutMs);
-  return { timeoutMs: callTimeoutMs, maxTimeoutMs, resetTimeoutOnProgress: true };
+  return { timeoutMs: callTimeoutMs, maxTimeoutMs: maxCallTimeoutMs, resetTimeoutOnProgress: true };
 }
 
 /** @throws PluginError for a result that is not the tool's last word. */

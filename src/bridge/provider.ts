@@ -1,10 +1,4 @@
-import {
-  DEFAULT_MAX_TIMEOUT_MS,
-  DEFAULT_TIMEOUT_MS,
-  type ErrorCode,
-  McpError,
-  toError,
-} from '../jsonrpc/index.ts';
+import { DEFAULT_TIMEOUT_MS, type ErrorCode, McpError, toError } from '../jsonrpc/index.ts';
 import type { McpClient, ToolDefinition } from '../protocol/index.ts';
 import { fingerprintOf, readContract, type StructuredPolicy } from './contract.ts';
 import type { ConvertOptions } from './convert.ts';
@@ -28,7 +22,10 @@ export interface ProviderOptions extends ConvertOptions {
   names?: 'keep' | 'model-safe';
   /** The deadline of a call, in milliseconds; progress starts it anew. Default 60000; `Infinity` means none. */
   callTimeoutMs?: number;
-  /** The deadline of a call that progress cannot move, in milliseconds. Default 600000, or `callTimeoutMs` where that is longer. */
+  /**
+   * The deadline of a call that progress cannot move, in milliseconds; no call takes longer. Default 600000, or
+   * `callTimeoutMs` where that is longer.
+   */
   maxCallTimeoutMs?: number;
   /** What becomes of structured content that does not fit its schema. Default `error`. */
   structuredContent?: StructuredPolicy;
@@ -255,10 +252,10 @@ function isSame(a: ImportedTool, b: ImportedTool): boolean {
 }
 
 function readPolicy(options: ProviderOptions): CallPolicy {
-  const { callTimeoutMs = DEFAULT_TIMEOUT_MS, maxCallTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = options;
+  const { callTimeoutMs = DEFAULT_TIMEOUT_MS, maxCallTimeoutMs } = options;
   const { maxResultChars = Number.POSITIVE_INFINITY, names = 'keep' } = options;
   assertTimeout('callTimeoutMs', callTimeoutMs);
-  assertTimeout('maxCallTimeoutMs', maxCallTimeoutMs);
+  if (maxCallTimeoutMs !== undefined) assertTimeout('maxCallTimeoutMs', maxCallTimeoutMs);
   if (!(maxResultChars > 0)) throw new TypeError('maxResultChars must be a positive number of characters');
   if (names !== 'keep' && names !== 'model-safe') throw new TypeError('names must be "keep" or "model-safe"');
   return { callTimeoutMs, maxCallTimeoutMs, maxResultChars, audio: options.audio ?? 'note' };

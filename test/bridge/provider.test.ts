@@ -403,6 +403,15 @@ describe('McpToolProvider', () => {
     expect(progress).toBeGreaterThan(1);
   });
 
+  it('B08 ends a call at the hard maximum where its deadline would be later', async () => {
+    const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
+    const { get, provider } = await importFrom(server, { maxCallTimeoutMs: 20 });
+    const message = 'Tool "t" gave no result within 20 ms and was cancelled';
+    expect(await get('t').call({})).toMatchObject({ error: { kind: 'timeout', message } });
+    provider.withCallTimeout(700_000);
+    expect(await get('t').call({})).toMatchObject({ error: { kind: 'timeout', message } });
+  });
+
   it('B08 lets a call live past its deadline as long as progress comes', async () => {
     const server = new WireServer({ ...SESSION, ...listing(tool('t')) });
     const { get } = await importFrom(server, { callTimeoutMs: 300 });
