@@ -13,8 +13,9 @@ export function exportTool(tool: Tool, name: string, outputSchema: JsonSchema | 
   const { title, description, inputSchema, isReadOnly } = tool;
   return {
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== '' && { description }),
+    // A tool may come from code that no compiler has seen, and clients refuse a whole list for one member of a wrong type.
+    ...(typeof title === 'string' && { title }),
+    ...(typeof description === 'string' && description !== '' && { description }),
     // Sound: its caller has seen that the type of the root is "object".
     inputSchema: inputSchema as ToolDefinition['inputSchema'],
     ...(outputSchema !== undefined && { outputSchema }),

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, toError } from '../jsonrpc/index.ts';
+import { isJsonObject, type JsonObject, McpError, toError } from '../jsonrpc/index.ts';
 import type { ToolDefinition } from '../protocol/index.ts';
 import type { ProcessSpec } from '../transport/index.ts';
 import type { Plugin, StreamBlock, StreamContext, ToolCallBlock, ToolResultBlock } from './model-stream.ts';
@@ -31,11 +31,12 @@ export class McpPlugin implements Plugin {
   /** By name, in the order of the names. */
   readonly #tools: ReadonlyMap<string, ToolDefinition>;
 
-  private constructor(caller: ToolCaller) {
+  private constructor(caller: ToolCaller, warn: (warning: McpError) => void) {
     this.#caller = caller;
     const byName = new Map<string, ToolDefinition>();
     for (const tool of [...caller.tools].sort((a, b) => compare(a.name, b.name))) {
-      if (!byName.has(tool.name)) byName.set(tool.name, tool);
+      if (byName.has(tool.name)) warn(repeated(tool));
+      else byName.set(tool.name, tool);
     }
     this.#tools = byName;
   }
@@ -50,7 +51,7 @@ export class McpPlugin implements Plugin {
   static async connect(target: PluginTarget, options: PluginOptions = {}): Promise<McpPlugin> {
     const { worker = false, ...connection } = options;
     const opened = worker ? PluginThread.open(target, connection) : PluginConnection.open(target, connection);
-    return new McpPlugin(await opened);
+    return new McpPlugin(await opened, options.onWarning ?? (() => {}));
   }
 
   /** Starts a server as a child process and connects to it: a program alone, or one with its arguments. */
@@ -156,6 +157,11 @@ function readArguments(name: string, args: unknown): JsonObject | undefined {
 
 function resultOf({ id }: ToolCallBlock, output: string): ToolResultBlock {
   return { type: 'toolResult', toolCallId: id, output };
+}
+
+function repeated({ name }: ToolDefinition): McpError {
+  const message = `Left out tool ${JSON.stringify(name)}: the server lists another tool of that name before it`;
+  return new McpError('DUPLICATE_TOOL', message);
 }
 
 function compare(a: string, b: string): number {

@@ -44,6 +44,13 @@ describe('exportTool', () => {
     });
   });
 
+  it('B43 leaves out a title and a description that are no text', () => {
+    expect(exportTool(tool({ title: 7, description: ['does'] }), 't', undefined)).toEqual({
+      name: 't',
+      inputSchema: SCHEMA,
+    });
+  });
+
   it('takes the title, and the output schema that it is given', () => {
     const outputSchema = { type: 'array' };
     const titled = tool({ title: 'Tool', outputSchema: { type: 'string' } });

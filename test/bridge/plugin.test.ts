@@ -206,7 +206,7 @@ describe('McpPlugin.connect', () => {
     });
   });
 
-  it('P04 lists the tools of all pages once, sorted by name', async () => {
+  it('P04 lists the tools of all pages once, sorted by name, the first of each name', async () => {
     const pages: JsonObject[] = [
       { tools: [{ name: 'zoo', inputSchema: { type: 'object' } }], nextCursor: '1' },
       { tools: [{ name: 'ant', description: 'first', inputSchema: { type: 'object' } }], nextCursor: '2' },
@@ -217,9 +217,12 @@ describe('McpPlugin.connect', () => {
         ],
       },
     ];
-    const { server, plugin } = await connectScripted({
-      'tools/list': ({ cursor }) => ({ resultType: 'complete', ...pages[Number(cursor ?? 0)] }),
-    });
+    const warnings: string[] = [];
+    const { server, plugin } = await connectScripted(
+      { 'tools/list': ({ cursor }) => ({ resultType: 'complete', ...pages[Number(cursor ?? 0)] }) },
+      { onWarning: ({ message }) => warnings.push(message) },
+    );
+    expect(warnings).toEqual(['Left out tool "ant": the server lists another tool of that name before it']);
     expect(plugin.tools()).toEqual([
       { name: 'Bee', inputSchema: { type: 'object' } },
       { name: 'ant', description: 'first', inputSchema: { type: 'object' } },
@@ -293,6 +296,13 @@ describe('McpPlugin in a stream', () => {
     await plugin.close();
     expect(await plugin.onStreamChunk(toolCall('add'))).toEqual(
       result(expect.stringMatching(/^Cannot call tool "add": /)),
+    );
+  });
+
+  it('P08 makes the text of the result of a call that takes longer than any may', async () => {
+    const plugin = await connect({ maxCallTimeoutMs: 50 });
+    expect(await plugin.onStreamChunk(toolCall('wait'))).toEqual(
+      result(expect.stringMatching(/^Cannot call tool "wait": .*50 ms/)),
     );
   });
 
