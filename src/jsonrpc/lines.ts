@@ -1,6 +1,7 @@
-import { Buffer, constants, isAscii, isUtf8 } from 'node:buffer';
+import { Buffer, constants } from 'node:buffer';
 import { McpError } from './error.ts';
 import { preview } from './preview.ts';
+import { decodeUtf8, Utf8Text } from './utf8-text.ts';
 
 /** Receives what a {@link LineDecoder} reads, in the order of the bytes. Neither method may throw. */
 export interface LineSink {
@@ -24,14 +25,10 @@ export const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = 0xfeff;
-const REPLACEMENT = '\ufffd';
 /** A line of JSON whitespace alone; other blanks, such as U+00A0, are no JSON and make a bad line. */
 const BLANK = /^[ \t\r]*$/;
-/** From this length on, looking for bytes beyond ASCII costs less than it saves: without any, decoding is copying. */
-const LONG_TEXT_BYTES = 2048;
-const FIRST_BUFFER_BYTES = 4096;
-/** A longer buffer is given back after its line: one long line must not pin its memory for the connection's life. */
-const KEPT_BUFFER_BYTES = 1024 * 1024;
+/** Up to this many bytes are looked at one by one: cheaper than searching a chunk. */
+const SMALL_CHUNK_BYTES = 16;
 
 /**
  * Reads newline-delimited JSON from bytes. Only 0x0A ends a line; a CR before it, blank lines and one byte order
@@ -42,9 +39,8 @@ const KEPT_BUFFER_BYTES = 1024 * 1024;
 export class LineDecoder {
   readonly #sink: LineSink;
   readonly #maxLineBytes: number;
-  // The unfinished line: the first #length bytes of #partial, which doubles as it fills up.
-  #partial = Buffer.allocUnsafe(0);
-  #length = 0;
+  /** The unfinished line. */
+  readonly #line = new Utf8Text();
   #skipping = false;
   #atStart = true;
 
@@ -57,74 +53,75 @@ export class LineDecoder {
 
   /** Takes the next bytes. The chunk is not kept: its owner may reuse it when this returns. */
   push(chunk: Uint8Array): void {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    if (chunk.length <= SMALL_CHUNK_BYTES) this.#pushSmall(chunk);
+    else this.#pushLarge(viewOf(chunk));
+  }
+
+  /** Takes the end of input: an unterminated last line is delivered if it is JSON, else reported. */
+  end(): void {
+    if (this.#line.byteLength > 0) this.#finishLine();
+    this.#skipping = false;
+  }
+
+  #pushSmall(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] as number; // In range, by the loop's condition.
+      if (byte === NEWLINE) this.#finishLine();
+      else if (!this.#holdByte(byte)) this.#hold(viewOf(chunk).subarray(at, at + 1));
+    }
+  }
+
+  /** The same as `#hold`, without its cost. False where the line has no room, or may get too long. */
+  #holdByte(byte: number): boolean {
+    if (this.#skipping) return true;
+    return this.#line.byteLength < this.#maxLineBytes && this.#line.pushByte(byte);
+  }
+
+  #pushLarge(bytes: Buffer): void {
     const last = bytes.lastIndexOf(NEWLINE);
     if (last === -1) {
       this.#hold(bytes);
       return;
     }
     let start = 0;
-    if (this.#length > 0 || this.#skipping) {
+    if (this.#line.byteLength > 0 || this.#skipping) {
       start = bytes.indexOf(NEWLINE) + 1;
       this.#hold(bytes.subarray(0, start - 1));
-      this.#finishHeldLine();
+      this.#finishLine();
     }
     if (start <= last) this.#readLines(bytes.subarray(start, last));
     if (last + 1 < bytes.length) this.#hold(bytes.subarray(last + 1));
   }
 
-  /** Takes the end of input: an unterminated last line is delivered if it is JSON, else reported. */
-  end(): void {
-    if (this.#length > 0) this.#finishHeldLine();
-    this.#skipping = false;
-  }
-
   #hold(bytes: Buffer): void {
     if (this.#skipping || bytes.length === 0) return;
-    const length = this.#length + bytes.length;
-    if (length > this.#maxLineBytes) {
-      // A CR before the newline is no part of the line, so exactly one byte more may still turn out to be one.
-      const onlyCarriageReturn = length === this.#maxLineBytes + 1 && bytes.at(-1) === CARRIAGE_RETURN;
-      if (!onlyCarriageReturn) {
-        this.#skipping = true;
-        this.#release();
-        this.#reportTooLong();
-        return;
-      }
+    const length = this.#line.byteLength + bytes.length;
+    // A CR before the newline is no part of the line, so exactly one byte more may still turn out to be one.
+    const excess = length - this.#maxLineBytes - (bytes.at(-1) === CARRIAGE_RETURN ? 1 : 0);
+    if (excess > 0) {
+      this.#skipping = true;
+      this.#line.take();
+      this.#reportTooLong();
+      return;
     }
-    if (length > this.#partial.length) {
-      const doubled = Math.min(this.#partial.length * 2, this.#maxLineBytes);
-      const grown = Buffer.allocUnsafe(Math.max(length, doubled, FIRST_BUFFER_BYTES));
-      this.#partial.copy(grown, 0, 0, this.#length);
-      this.#partial = grown;
-    }
-    bytes.copy(this.#partial, this.#length);
-    this.#length = length;
+    this.#line.push(bytes);
   }
 
-  #finishHeldLine(): void {
-    const skipped = this.#skipping;
-    const line = this.#partial.subarray(0, this.#length);
-    this.#skipping = false;
-    this.#length = 0;
-    if (skipped) this.#atStart = false;
-    else this.#readLine(line);
-    if (this.#partial.length > KEPT_BUFFER_BYTES) this.#release();
-  }
-
-  #release(): void {
-    this.#partial = Buffer.allocUnsafe(0);
-    this.#length = 0;
+  #finishLine(): void {
+    if (this.#skipping) {
+      this.#skipping = false;
+      this.#atStart = false;
+      return;
+    }
+    const { text, isUtf8 } = this.#line.take();
+    if (isUtf8) this.#parse(text);
+    else this.#reportNotUtf8(text);
   }
 
   /** The hot path: a block of whole lines is decoded at once and cut as a string. */
   #readLines(block: Buffer): void {
-    if (block.length > this.#maxLineBytes) {
-      this.#readEachLine(block);
-      return;
-    }
-    const text = decode(block, block.length);
-    if (text.includes(REPLACEMENT)) {
+    const text = block.length > this.#maxLineBytes ? undefined : decodeUtf8(block);
+    if (text === undefined) {
       this.#readEachLine(block);
       return;
     }
@@ -136,29 +133,16 @@ export class LineDecoder {
     this.#parse(start === 0 ? text : text.slice(start));
   }
 
+  /** The same with every line by itself, for what comes near the limit or is not UTF-8. */
   #readEachLine(block: Buffer): void {
     let start = 0;
     for (let end = block.indexOf(NEWLINE); end !== -1; end = block.indexOf(NEWLINE, start)) {
-      this.#readLine(block.subarray(start, end));
+      this.#hold(block.subarray(start, end));
+      this.#finishLine();
       start = end + 1;
     }
-    this.#readLine(block.subarray(start));
-  }
-
-  #readLine(line: Buffer): void {
-    const length = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length;
-    if (length > this.#maxLineBytes) {
-      this.#atStart = false;
-      this.#reportTooLong();
-      return;
-    }
-    const text = decode(line, length);
-    if (text.includes(REPLACEMENT) && !isUtf8(line)) {
-      this.#atStart = false;
-      this.#sink.error(new McpError('INVALID_UTF8', `Cannot read a line: it is not UTF-8: ${preview(text)}`));
-      return;
-    }
-    this.#parse(text);
+    this.#hold(block.subarray(start));
+    this.#finishLine();
   }
 
   #parse(line: string): void {
@@ -181,6 +165,11 @@ export class LineDecoder {
     this.#sink.message(value);
   }
 
+  #reportNotUtf8(text: string): void {
+    this.#atStart = false;
+    this.#sink.error(new McpError('INVALID_UTF8', `Cannot read a line: it is not UTF-8: ${preview(text)}`));
+  }
+
   #reportTooLong(): void {
     this.#sink.error(
       new McpError(
@@ -191,9 +180,8 @@ export class LineDecoder {
   }
 }
 
-function decode(bytes: Buffer, length: number): string {
-  const isPlain = length >= LONG_TEXT_BYTES && isAscii(bytes);
-  return bytes.toString(isPlain ? 'latin1' : 'utf8', 0, length);
+function viewOf(chunk: Uint8Array): Buffer {
+  return chunk instanceof Buffer ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
 /**

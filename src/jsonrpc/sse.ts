@@ -1,6 +1,7 @@
-import { Buffer, constants, isAscii, isUtf8, transcode } from 'node:buffer';
+import { Buffer, constants } from 'node:buffer';
 import { McpError } from './error.ts';
 import { preview } from './preview.ts';
+import { decodeUtf8, Utf8Text } from './utf8-text.ts';
 
 /** One event that carries data. */
 export interface SseEvent {
@@ -50,17 +51,12 @@ const CR = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const SPACE = 0x20;
 const COLON = 0x3a;
-const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
-const LONG_TEXT_BYTES = 2048;
-const STREAMING = { stream: true };
 const DIGITS = /^[0-9]{1,15}$/;
 const LINE_END = /\r\n|\r|\n/;
 /** What a data line counts beside its value, so that empty lines are bounded as well. */
 const LINE_COST_BYTES = 5;
 /** Up to this many bytes are looked at one by one: cheaper than searching a chunk. */
-const SMALL_CHUNK = 16;
-/** A buffer that grew larger than this is let go once its line is read. */
-const KEPT_BYTES = 1024 * 1024;
+const SMALL_CHUNK_BYTES = 16;
 
 /**
  * Reads server-sent events from bytes, in time linear in their number however they are cut. Lines end with LF, CR or
@@ -72,9 +68,10 @@ const KEPT_BYTES = 1024 * 1024;
 export class SseDecoder {
   readonly #sink: SseSink;
   readonly #maxEventBytes: number;
-  // The unfinished line: the first #length bytes of #partial, which doubles as it fills up.
-  #partial = Buffer.allocUnsafe(0);
-  #length = 0;
+  /** The unfinished line. */
+  readonly #line = new Utf8Text();
+  // Whether the unfinished line has anything, be it skipped.
+  #isBlank = true;
   // How many bytes of the byte order mark were seen; -1 behind the start of the stream.
   #markSeen = 0;
   // A CR ended the last line: a LF that follows at once belongs to it.
@@ -109,8 +106,8 @@ export class SseDecoder {
   push(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
     const start = this.#markSeen >= 0 ? this.#skipMark(chunk) : 0;
-    if (chunk.length - start <= SMALL_CHUNK) this.#pushSmall(chunk, start);
-    else this.#pushLarge(chunk instanceof Buffer ? chunk : view(chunk), start);
+    if (chunk.length - start <= SMALL_CHUNK_BYTES) this.#pushSmall(chunk, start);
+    else this.#pushLarge(view(chunk), start);
   }
 
   /**
@@ -119,7 +116,7 @@ export class SseDecoder {
    */
   end(): void {
     if (this.#markSeen > 0) this.#hold(BYTE_ORDER_MARK, 0, this.#markSeen);
-    if (this.#length > 0) this.#finishHeldLine();
+    if (!this.#isBlank) this.#finishHeldLine();
     const data = this.#data;
     if (data !== undefined && data !== '') {
       if (isWholeJson(data)) {
@@ -160,12 +157,7 @@ export class SseDecoder {
         this.#afterCr = byte === CR;
       } else {
         this.#afterCr = false;
-        // Room for one byte, where the limit lets it in: the same as #hold, without its cost.
-        if (this.#length < this.#partial.length && this.#length + this.#dataBytes < this.#maxEventBytes) {
-          this.#partial[this.#length++] = byte as number; // In range, by the loop's condition.
-        } else {
-          this.#hold(chunk, at, at + 1);
-        }
+        this.#holdByte(chunk, at);
       }
     }
   }
@@ -179,7 +171,7 @@ export class SseDecoder {
       this.#hold(bytes, start, bytes.length);
       return;
     }
-    if (this.#length > 0) {
+    if (!this.#isBlank) {
       const end = firstLineEnd(bytes, start);
       this.#hold(bytes, start, end);
       this.#finishHeldLine();
@@ -189,54 +181,42 @@ export class SseDecoder {
     if (last + 1 < bytes.length) this.#hold(bytes, last + 1, bytes.length);
   }
 
-  #hold(bytes: Uint8Array, start: number, end: number): void {
-    const length = this.#length + end - start;
-    if (this.#skipping) {
-      // Only whether the line is blank matters.
-      this.#length = length;
-      return;
-    }
-    if (length + this.#dataBytes > this.#maxEventBytes) {
-      this.#skipEvent();
-      this.#length = length;
-      return;
-    }
-    if (length > this.#partial.length) {
-      const grown = Buffer.allocUnsafe(
-        Math.max(length, Math.min(this.#partial.length * 2, this.#maxEventBytes), 4096),
-      );
-      this.#partial.copy(grown, 0, 0, this.#length);
-      this.#partial = grown;
-    }
-    if (end - start > 0)
-      this.#partial.set(
-        start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end),
-        this.#length,
-      );
-    this.#length = length;
+  /** The same as `#hold`, without its cost where the line has room and the limit is far. */
+  #holdByte(chunk: Uint8Array, at: number): void {
+    const isFree = !this.#skipping && this.#line.byteLength + this.#dataBytes < this.#maxEventBytes;
+    // In range: the caller's loop ends there.
+    if (isFree && this.#line.pushByte(chunk[at] as number)) this.#isBlank = false;
+    else this.#hold(view(chunk), at, at + 1);
+  }
+
+  #hold(bytes: Buffer, start: number, end: number): void {
+    if (start === end) return;
+    this.#isBlank = false;
+    if (this.#skipping) return;
+    if (this.#line.byteLength + end - start + this.#dataBytes > this.#maxEventBytes) this.#skipEvent();
+    else this.#line.push(slice(bytes, start, end));
   }
 
   #finishHeldLine(): void {
-    const length = this.#length;
-    this.#length = 0;
-    if (length === 0) {
+    const length = this.#line.byteLength;
+    if (this.#isBlank) {
       this.#finishEvent();
     } else if (!this.#skipping) {
-      const line = decode(this.#partial.subarray(0, length));
-      this.#readLine(line, 0, line.length, line.length === length);
+      const { text } = this.#line.take();
+      this.#readLine(text, 0, text.length, text.length === length);
     }
-    // One long line must not pin its memory for the life of the connection.
-    if (this.#partial.length > KEPT_BYTES) this.#partial = Buffer.allocUnsafe(0);
+    this.#isBlank = true;
   }
 
   /** The hot path: a block of whole lines is decoded at once and cut as a string. */
   #readLines(block: Buffer): void {
-    const ascii = isAscii(block);
-    if (block.length + this.#dataBytes > this.#maxEventBytes || !(ascii || isUtf8(block))) {
+    const isNearLimit = block.length + this.#dataBytes > this.#maxEventBytes;
+    const text = isNearLimit ? undefined : decodeUtf8(block);
+    if (text === undefined) {
       this.#readEachLine(block);
       return;
     }
-    const text = ascii ? block.toString('latin1') : decodeUtf8(block);
+    const ascii = text.length === block.length;
     let start = 0;
     let lf = nextIndex(text, '\n', 0);
     let cr = nextIndex(text, '\r', 0);
@@ -315,7 +295,7 @@ export class SseDecoder {
 
   #skipEvent(): void {
     this.#reset();
-    this.#partial = Buffer.allocUnsafe(0);
+    this.#line.take();
     this.#skipping = true;
     const message = `Cannot read an event: it exceeds ${this.#maxEventBytes} bytes; raise maxEventBytes to accept it`;
     this.#sink.error(new McpError('EVENT_TOO_LONG', message));
@@ -353,7 +333,7 @@ function oneLine(name: string, value: string): string {
 }
 
 function view(chunk: Uint8Array): Buffer {
-  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return chunk instanceof Buffer ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
 /** The value behind a colon, without the one space that may follow it. */
@@ -370,20 +350,6 @@ function lastLineEnd(bytes: Buffer): number {
   const last = bytes.length - 1;
   if (bytes[last] === LF || bytes[last] === CR) return last;
   return Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR));
-}
-
-function decode(bytes: Buffer): string {
-  if (isAscii(bytes)) return bytes.toString('latin1');
-  return isUtf8(bytes) ? decodeUtf8(bytes) : bytes.toString('utf8');
-}
-
-/**
- * Decodes valid UTF-8 beyond ASCII two to five times as fast as `toString`. In its stream mode the decoder is quick,
- * and valid text leaves no state behind in it; for long texts the conversion to UTF-16 is quicker still.
- */
-function decodeUtf8(bytes: Buffer): string {
-  if (bytes.length < LONG_TEXT_BYTES) return UTF8.decode(bytes, STREAMING);
-  return transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
 }
 
 /** Where the line that begins at `start` ends. */

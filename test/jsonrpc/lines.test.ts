@@ -25,6 +25,9 @@ function read(chunks: Iterable<Uint8Array>, { maxLineBytes, end = true }: ReadOp
   return heard;
 }
 
+/** Blank lines say nothing, and make a chunk large enough not to be read byte by byte. */
+const BLANK_LINES = Buffer.alloc(17, '\n');
+
 /** The same bytes whole, cut in two at every offset, with an empty chunk at the cut, and one by one: all read alike. */
 function readAnyCut(input: string | Buffer, options?: ReadOptions): Heard[] {
   const bytes = Buffer.from(input);
@@ -33,13 +36,15 @@ function readAnyCut(input: string | Buffer, options?: ReadOptions): Heard[] {
     const [head, tail] = [bytes.subarray(0, cut), bytes.subarray(cut)];
     expect(read([head, tail], options), `cut at ${cut}`).toStrictEqual(whole);
     expect(read([head, Buffer.alloc(0), tail], options), `cut twice at ${cut}`).toStrictEqual(whole);
+    const large = Buffer.concat([tail, BLANK_LINES]);
+    expect(read([head, large], options), `cut at ${cut}, before a large chunk`).toStrictEqual(whole);
   }
-  expect(read(oneByOne(bytes), options), 'one by one').toStrictEqual(whole);
+  expect(read(inChunks(bytes, 1), options), 'one by one').toStrictEqual(whole);
   return whole;
 }
 
-function* oneByOne(bytes: Buffer): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at++) yield bytes.subarray(at, at + 1);
+function* inChunks(bytes: Buffer, chunkBytes: number): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
 }
 
 function messages(...values: unknown[]): Heard[] {
@@ -382,6 +387,27 @@ describe('LineDecoder', () => {
       expect(heard).toStrictEqual([{ error: 'LINE_TOO_LONG' }, { message: { next: 1 } }]);
       expect(counted.copied).toBeLessThanOrEqual(4 * chunkBytes);
       expect(counted.allocated).toBeLessThanOrEqual(4 * chunkBytes);
+    });
+  });
+
+  describe('reads a long line of characters of one to four bytes', () => {
+    const text = 'a\u00e9\u20ac\u{1f600}'.repeat(30_000);
+    const bytes = Buffer.from(`1\n${JSON.stringify(text)}\n2\n`);
+
+    it.each([5, 1021, 2048, 4093, 65_536, 150_001])('in chunks of %i bytes', (chunkBytes) => {
+      expect(read(inChunks(bytes, chunkBytes))).toStrictEqual(messages(1, text, 2));
+    });
+
+    it.each([5, 1021, 65_536])('in chunks of %i bytes, and reports one that is not UTF-8', (chunkBytes) => {
+      for (const at of [10, 70_000, bytes.length - 5]) {
+        const broken = Buffer.from(bytes);
+        broken[at] = 0xff;
+        expect(read(inChunks(broken, chunkBytes))).toStrictEqual([
+          { message: 1 },
+          { error: 'INVALID_UTF8' },
+          { message: 2 },
+        ]);
+      }
     });
   });
 

@@ -174,6 +174,22 @@ describe('SseDecoder', () => {
     });
   });
 
+  it.each([5, 1021, 2048, 4093, 65_536])(
+    'reads a long event of characters of one to four bytes in chunks of %i bytes, and replaces what is not UTF-8',
+    (chunkBytes) => {
+      const text = 'a\u00e9\u20ac\u{1f600}'.repeat(30_000);
+      const bytes = Buffer.from(`data: ${text}\n\n`);
+      const chunks = (of: Buffer) =>
+        Array.from({ length: Math.ceil(of.length / chunkBytes) }, (_, at) =>
+          of.subarray(at * chunkBytes, (at + 1) * chunkBytes),
+        );
+      expect(data(read(chunks(bytes)))).toEqual([text]);
+      const broken = Buffer.from(bytes);
+      broken[70_000] = 0xff;
+      expect(data(read(chunks(broken)))).toEqual([broken.toString().slice(6, -2)]);
+    },
+  );
+
   describe('with an event over the limit', () => {
     it('skips it with one error and reads on behind it', () => {
       const text = `data: 1\n\ndata: ${'x'.repeat(60)}\ndata: more\nid: 5\n\ndata: 2\n\n`;
