@@ -1,9 +1,17 @@
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import { type JsonRpcErrorResponse, McpError, type RequestId } from '../../jsonrpc/index.ts';
 import type { Endpoint } from './endpoint.ts';
 import { EVENT_STREAM_TYPE, JSON_TYPE, mediaType } from './media-type.ts';
 import { MessageStream, type StreamOwner } from './message-stream.ts';
-import { parseBody, refusalError, type Sent, toRpcError, toWhat } from './reply.ts';
+import {
+  type BodyText,
+  decodeBody,
+  parseBody,
+  refusalError,
+  type Sent,
+  toRpcError,
+  toWhat,
+} from './reply.ts';
 import type { OutgoingRequest, ReplyHead, ReplyReader, RoundTrip } from './round-trip.ts';
 
 /** How long a stream may go on behind the response that it was opened for, in milliseconds. */
@@ -192,7 +200,7 @@ export class Post implements ReplyReader, StreamOwner {
 
   #readBody(): void {
     try {
-      const value = parseBody(this.#body(), this.#sent());
+      const value = parseBody(this.#takeBody(), this.#sent());
       // What a server may say to a notification is heard only where it is a message.
       if (this.#awaitsResponse || isMessageLike(value)) this.message(value);
     } catch (error) {
@@ -204,7 +212,7 @@ export class Post implements ReplyReader, StreamOwner {
   }
 
   #readRefusal(): void {
-    if (this.#head) this.#fail(refusalError(this.#head, this.#body(), this.#sent()));
+    if (this.#head) this.#fail(refusalError(this.#head, this.#takeBody().text, this.#sent()));
     this.#finish();
   }
 
@@ -226,9 +234,11 @@ export class Post implements ReplyReader, StreamOwner {
     this.#fail(new McpError('TRANSPORT_FAILED', message, { cause }));
   }
 
-  #body(): Buffer {
-    const [first] = this.#chunks;
-    return first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+  /** What has come. Its bytes are let go of: they would lie beside the text while that is parsed. */
+  #takeBody(): BodyText {
+    const body = decodeBody(this.#chunks);
+    this.#chunks = [];
+    return body;
   }
 
   #sent(): Sent {

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import {
   classify,
   isJsonObject,
@@ -22,14 +22,28 @@ export interface Sent {
   readonly namedSession: boolean;
 }
 
+/** The text of a body. Where its bytes are not UTF-8, it has U+FFFD in their place. */
+export interface BodyText {
+  readonly text: string;
+  readonly isUtf8: boolean;
+}
+
+export function decodeBody(chunks: readonly Buffer[]): BodyText {
+  const [first] = chunks;
+  const bytes = first && chunks.length === 1 ? first : Buffer.concat(chunks);
+  // Not as latin1, be it ASCII: long text would lie outside the heap then, and parsing it would not move the collector
+  // to free the bytes first.
+  const text = bytes.toString('utf8');
+  return { text, isUtf8: !text.includes('\ufffd') || isUtf8(bytes) };
+}
+
 /**
  * Reads a body that must be JSON.
  *
  * @throws McpError `INVALID_UTF8` or `INVALID_JSON`.
  */
-export function parseBody(bytes: Buffer, sent: Sent): unknown {
-  const text = bytes.toString('utf8');
-  if (text.includes('\ufffd') && !isUtf8(bytes)) {
+export function parseBody({ text, isUtf8 }: BodyText, sent: Sent): unknown {
+  if (!isUtf8) {
     throw new McpError(
       'INVALID_UTF8',
       `Cannot read the reply ${toWhat(sent)}: it is not UTF-8: ${preview(text)}`,
@@ -47,9 +61,8 @@ export function parseBody(bytes: Buffer, sent: Sent): unknown {
  * The error that a refused message fails with: the JSON-RPC error in the body where it answers the message (it has the
  * same id or none), with the HTTP error as its cause; else the HTTP error.
  */
-export function refusalError(head: ReplyHead, body: Buffer, sent: Sent): McpError {
+export function refusalError(head: ReplyHead, text: string, sent: Sent): McpError {
   const { status, headers } = head;
-  const text = body.toString('utf8');
   const answer = errorResponse(text);
   const isOurs = answer !== undefined && answer.id === sent.id;
   const error = new HttpError(`Cannot send ${sent.what} to "${sent.to}": ${found(head, text, answer)}`, {
