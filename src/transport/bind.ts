@@ -1,6 +1,5 @@
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
-import { isMainThread } from 'node:worker_threads';
 import { McpError, toError } from '../jsonrpc/index.ts';
 import { type SocketTarget, targetName } from './socket.ts';
 
@@ -62,7 +61,7 @@ function listen(server: Server, target: SocketTarget): Promise<void> {
 
 /** Runs what makes a file with a mask that keeps others out. Worker threads have no mask of their own to set. */
 function privately(make: () => void): void {
-  if (!isMainThread) {
+  if (!process.getBuiltinModule('node:worker_threads').isMainThread) {
     make();
     return;
   }

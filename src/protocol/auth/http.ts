@@ -1,4 +1,3 @@
-import { lookup as lookUp } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { isJsonObject, type JsonObject, McpError, toError } from '../../jsonrpc/index.ts';
@@ -134,7 +133,7 @@ async function readBounded(stream: AsyncIterable<Buffer>, url: URL): Promise<Buf
 /** Looks at the addresses that are about to be connected to, so that a name cannot lead elsewhere in between. */
 function guardedLookup(policy: ReachPolicy): LookupFunction {
   return (hostname, options, callback) => {
-    lookUp(hostname, { ...options, all: true }, (error, addresses) => {
+    process.getBuiltinModule('node:dns').lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) {
         callback(error, []);
         return;
