@@ -11,6 +11,11 @@ export function named({ name, title, uri }: JsonObject): unknown[] {
   ];
 }
 
+/** What is said of a block whose type has no form here. Only a text is a type; any other value may be of any size. */
+export function ofType(type: unknown): string {
+  return `content of type ${typeof type === 'string' ? JSON.stringify(type) : 'unknown'}`;
+}
+
 /** `what: fact, fact`; facts that are no text, or empty, are left out. */
 export function describe(what: string, facts: readonly unknown[]): string {
   const known = facts.filter((fact) => typeof fact === 'string' && fact !== '');

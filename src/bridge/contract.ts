@@ -49,8 +49,9 @@ export function fingerprintOf(contract: ToolContract): string {
     const policy = outputSchema && structuredContent;
     fingerprint = schemaFingerprint({
       name,
-      title,
-      description,
+      // Neither shows where it is no text, and then it may be anything.
+      title: asString(title),
+      description: asString(description),
       inputSchema,
       annotations,
       outputSchema,
@@ -59,6 +60,10 @@ export function fingerprintOf(contract: ToolContract): string {
     fingerprints.set(contract, fingerprint);
   }
   return fingerprint;
+}
+
+export function asString(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function readOutputSchema(

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../jsonrpc/index.ts';
-import { describe, named, sizeOf } from './content-facts.ts';
+import { describe, named, ofType, sizeOf } from './content-facts.ts';
 import type { TextPart, ToolOutput, ToolPart } from './tool.ts';
 
 export interface ConvertOptions {
@@ -42,7 +42,7 @@ function convertBlock(block: unknown, options: ConvertOptions): ToolPart[] {
     case 'resource_link':
       return [noteOfLink(block)];
     default:
-      return [note(describe(`content of type ${JSON.stringify(block.type) ?? 'unknown'}`, named(block)))];
+      return [note(describe(ofType(block.type), named(block)))];
   }
 }
 

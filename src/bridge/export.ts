@@ -1,5 +1,6 @@
 import { isJsonObject, McpError } from '../jsonrpc/index.ts';
 import type { CallToolResult, ContentBlock, JsonSchema, ToolDefinition } from '../protocol/index.ts';
+import { ofType } from './content-facts.ts';
 import { isDeeper, MAX_STRUCTURED_DEPTH } from './depth.ts';
 import type { Tool, ToolOutput } from './tool.ts';
 
@@ -69,7 +70,7 @@ function exportPart(part: unknown): ContentBlock {
         ? { type, data, mimeType }
         : note(`malformed ${type}`);
     default:
-      return note(`content of type ${JSON.stringify(type) ?? 'unknown'}`);
+      return note(ofType(type));
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type ToolAnnotations,
 } from '../protocol/index.ts';
 import { capOutput } from './cap.ts';
-import type { ToolContract } from './contract.ts';
+import { asString, type ToolContract } from './contract.ts';
 import { type ConvertOptions, convertContent } from './convert.ts';
 import { describeMisfit, rawJson, withCheckedJson, withPlainJson } from './structured.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput, textOf, toolFailure } from './tool.ts';
@@ -172,8 +172,4 @@ export class ImportedTool implements Tool {
     }
     return new ToolError('execution', `Tool ${quoted} failed: ${toError(error).message}`, { cause: error });
   }
-}
-
-function asString(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { isJsonObject, type JsonObject } from '../jsonrpc/index.ts';
 import type { CallToolResult } from '../protocol/index.ts';
-import { describe, named, sizeOf } from './content-facts.ts';
+import { describe, named, ofType, sizeOf } from './content-facts.ts';
 
 const ERROR_PREFIX = 'tool error: ';
 
@@ -38,7 +38,7 @@ function blockText(block: unknown): string {
         typeof size === 'number' ? `${size} bytes` : undefined,
       ]);
     default:
-      return placeholder(`content of type ${JSON.stringify(type) ?? 'unknown'}`, []);
+      return placeholder(ofType(type), []);
   }
 }
 

@@ -35,8 +35,8 @@ describe('convertContent', () => {
     ],
     [
       'an image resource',
-      { type: 'resource', resource: { uri: 'file:///a.png', mimeType: 'image/png', blob: 'AAE=' } },
-      [note('[resource: file:///a.png, image/png]'), { type: 'image', data: 'AAE=', mimeType: 'image/png' }],
+      { type: 'resource', resource: { uri: 'file:///a', mimeType: 'image/webp', blob: 'AAE=' } },
+      [note('[resource: file:///a, image/webp]'), { type: 'image', data: 'AAE=', mimeType: 'image/webp' }],
     ],
     [
       'an empty resource',
@@ -67,6 +67,7 @@ describe('convertContent', () => {
       [note('[content of type "video": "clip", file:///c.mp4]')],
     ],
     ['a block without a type', { text: 'x' }, [note('[content of type unknown]')]],
+    ['a block whose type is no text', { type: nested(50_000) }, [note('[content of type unknown]')]],
     ['a text block without text', { type: 'text' }, [note('[content of type "text"]')]],
     ['an image without data', { type: 'image', mimeType: 'image/png' }, [note('[malformed image]')]],
     ['audio without a type', { type: 'audio', data: 'AAAA' }, [note('[malformed audio]')]],
@@ -83,3 +84,9 @@ describe('convertContent', () => {
     expect(convertContent([{ ...block, _meta: {} }], { audio: 'part' })).toEqual([block]);
   });
 });
+
+function nested(levels: number): unknown {
+  let value: unknown = 'text';
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
+}

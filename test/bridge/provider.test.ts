@@ -208,6 +208,18 @@ describe('McpToolProvider', () => {
     expect(output.isError && output.error.message).toContain('Tool "t" failed');
   });
 
+  it('B13 keeps all of a long error as the content, and its beginning as the message', async () => {
+    const text = 'x'.repeat(100_000);
+    const server = new WireServer({
+      ...SESSION,
+      ...listing(tool('t')),
+      'tools/call': () => ({ content: [{ type: 'text', text }], isError: true }),
+    });
+    const { get } = await importFrom(server);
+    const message = `Tool "t" failed: ${'x'.repeat(500)}`;
+    expect(await get('t').call({})).toMatchObject({ content: text, error: { message } });
+  });
+
   it.each([{ content: [] }, {}])('B14 names the tool where an error is %j', async (result) => {
     const server = new WireServer({
       ...SESSION,

@@ -145,6 +145,20 @@ describe('McpToolProvider.syncInto', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('B17 leaves a tool alone that a listener puts in the place of one that is gone', async () => {
+    const { list, provider, registry } = await imported(['a', 'b', 'c']);
+    const [a, b] = [own('a'), own('b')];
+    registry.onChange(({ type, name }) => {
+      if (type !== 'removed' || name !== 'a') return;
+      registry.register(a);
+      registry.remove('b');
+      registry.register(b);
+    });
+    list.tools = [tool('c')];
+    expect(await provider.syncInto(registry)).toMatchObject({ removed: ['a'], untouched: ['c'] });
+    expect([registry.get('a'), registry.get('b')]).toEqual([a, b]);
+  });
+
   it('B18 keeps the very object of a tool that did not change, however the server writes it down', async () => {
     const { list, provider, registry, events } = await imported(['a']);
     const before = registry.get('a');
@@ -304,15 +318,25 @@ describe('McpToolProvider.syncInto', () => {
     await expect(sync).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
-  it('leaves a tool out that nests too deeply to be shown to a model, and takes the others', async () => {
-    const { list, provider, registry, warnings } = await imported(['a']);
-    let deep: JsonObject = {};
-    for (let level = 0; level < 300; level++) deep = { deep };
-    list.tools = [tool('a', { inputSchema: { type: 'object', default: deep } }), tool('b')];
-    expect(await provider.syncInto(registry)).toMatchObject({ added: ['b'], removed: ['a'] });
-    expect(warnings.map(({ code, message }) => [code, message])).toEqual([
-      ['INVALID_RESULT', 'Left out tool "a" of "in-process": it nests deeper than 256 levels'],
-    ]);
+  it.each(['inputSchema', 'annotations'])(
+    'leaves a tool out whose %s nests too deeply to be shown to a model, and takes the others',
+    async (member) => {
+      const { list, provider, registry, warnings } = await imported(['a']);
+      list.tools = [tool('a', { [member]: { type: 'object', default: nested(300) } }), tool('b')];
+      expect(await provider.syncInto(registry)).toMatchObject({ added: ['b'], removed: ['a'] });
+      expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+        ['INVALID_RESULT', 'Left out tool "a" of "in-process": it nests deeper than 256 levels'],
+      ]);
+    },
+  );
+
+  it('B18 does not look at what shows nowhere, however deep it nests', async () => {
+    const { list, provider, registry } = await imported(['a', 'b']);
+    const deep = nested(20_000);
+    list.tools = [tool('a', { title: deep, description: deep, icons: deep, _meta: deep }), tool('b')];
+    expect(await provider.syncInto(registry)).toMatchObject({ refreshed: ['a'], untouched: ['b'] });
+    expect(registry.get('a')).toMatchObject({ title: undefined, description: '' });
+    expect(await provider.syncInto(registry)).toMatchObject({ untouched: ['a', 'b'] });
   });
 });
 
@@ -322,4 +346,10 @@ async function waiting() {
   const connected = McpToolProvider.connect(await McpClient.inProcess(server));
   server.result((await server.next()).id, { tools: [] });
   return { server, provider: await connected, registry: new ToolRegistry() };
+}
+
+function nested(levels: number): JsonObject {
+  let value: JsonObject = {};
+  for (let level = 0; level < levels; level++) value = { deep: value };
+  return value;
 }
