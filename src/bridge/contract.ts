@@ -2,7 +2,7 @@ import { isJsonObject, McpError } from '../jsonrpc/index.ts';
 import { inspectSchema, type JsonSchema, schemaFingerprint, type ToolDefinition } from '../protocol/index.ts';
 import { isDeeper } from './depth.ts';
 
-/** How deep the input schema of a tool may nest. */
+/** How deep the input schema of a tool may nest; for a plugin, the tool as it is listed. */
 export const MAX_DEFINITION_DEPTH = 256;
 
 /**

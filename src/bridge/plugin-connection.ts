@@ -21,6 +21,8 @@ import {
   type ProcessSpec,
   type WebSocketOptions,
 } from '../transport/index.ts';
+import { MAX_DEFINITION_DEPTH } from './contract.ts';
+import { isDeeper } from './depth.ts';
 import { invalidArguments, PluginError } from './plugin-error.ts';
 import { resultText } from './result-text.ts';
 
@@ -95,7 +97,8 @@ export class PluginConnection implements ToolCaller {
     try {
       if (options.dialect !== 'auto') await discover(client, options);
       const tools = await client.listTools(setupOptions(options));
-      return new PluginConnection(client, tools, timing);
+      const shown = tools.filter((tool) => canBeShown(tool, options));
+      return new PluginConnection(client, shown, timing);
     } catch (error) {
       await client.close();
       throw asPluginError(error, `Cannot take the tools of "${client.name}"`);
@@ -178,6 +181,14 @@ async function discover(client: McpClient, options: PluginConnectionOptions): Pr
       `it speaks ${spoken}, and a plugin ${STATELESS_REVISIONS.join(', ')}`,
     );
   }
+}
+
+/** What nests too deeply can neither be written for a model nor handed to another thread. */
+function canBeShown(tool: ToolDefinition, { onWarning }: PluginConnectionOptions): boolean {
+  if (!isDeeper(tool, MAX_DEFINITION_DEPTH)) return true;
+  const why = `it nests deeper than ${MAX_DEFINITION_DEPTH} levels`;
+  onWarning?.(new McpError('INVALID_RESULT', `Left out tool ${JSON.stringify(tool.name)}: ${why}`));
+  return false;
 }
 
 function setupOptions({

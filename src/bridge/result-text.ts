@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { isJsonObject, type JsonObject } from '../jsonrpc/index.ts';
 import type { CallToolResult } from '../protocol/index.ts';
 import { describe, named, ofType, sizeOf } from './content-facts.ts';
+import { shownJson } from './structured.ts';
 
 const ERROR_PREFIX = 'tool error: ';
 
@@ -16,7 +17,7 @@ export function resultText({ content, structuredContent, isError }: CallToolResu
 }
 
 function jsonText(structuredContent: unknown): string {
-  return structuredContent === undefined ? '' : JSON.stringify(structuredContent);
+  return structuredContent === undefined ? '' : shownJson(structuredContent);
 }
 
 /** Total: what a server sends as a block may be anything. */

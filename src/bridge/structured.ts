@@ -33,13 +33,17 @@ export function describeMisfit(name: string, { path, keyword, message }: Violati
 
 /** The beginning of what a server sent, for who has to find out what is wrong with it. */
 export function rawJson(value: unknown): string {
-  const json = textOfJson(value);
-  if (json === undefined) return TOO_DEEP;
+  const json = shownJson(value);
   const bytes = new TextEncoder().encode(json.slice(0, MAX_RAW_BYTES + 1));
   if (bytes.length <= MAX_RAW_BYTES) return json;
   // As a stream: a character that is cut in two is left out.
   const kept = new TextDecoder().decode(bytes.subarray(0, MAX_RAW_BYTES), { stream: true });
   return `${kept}\n[cut to ${MAX_RAW_BYTES} bytes]`;
+}
+
+/** Structured content as text, in a word where it nests too deeply to be written. */
+export function shownJson(value: unknown): string {
+  return textOfJson(value) ?? TOO_DEEP;
 }
 
 function textOfJson(value: unknown, indent?: number): string | undefined {

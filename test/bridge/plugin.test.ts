@@ -232,6 +232,17 @@ describe('McpPlugin.connect', () => {
     expect(server.received.filter(({ message }) => message.method === 'tools/list')).toHaveLength(3);
   });
 
+  it('P04 leaves out a tool that nests too deeply to be shown to a model, with a warning', async () => {
+    const warnings: string[] = [];
+    const deep = { name: 'deep', inputSchema: { type: 'object' }, _meta: nested(300) };
+    const { plugin } = await connectScripted(
+      { 'tools/list': () => ({ ...LIST, tools: [deep, ...LIST.tools] }) },
+      { onWarning: ({ message }) => warnings.push(message) },
+    );
+    expect(plugin.tools()).toEqual(LIST.tools);
+    expect(warnings).toEqual(['Left out tool "deep": it nests deeper than 256 levels']);
+  });
+
   it('P12 names a program that cannot be started as io', async () => {
     await expect(McpPlugin.connectStdio(join(folder, 'no-such-program'))).rejects.toMatchObject({
       kind: 'io',
@@ -501,6 +512,11 @@ describe('the text of a result', () => {
     ['structured content alone, as JSON', { content: [], structuredContent: { a: [1] } }, '{"a":[1]}'],
     ['structured content alone that is null', { content: [], structuredContent: null }, 'null'],
     ['structured content of a server that left content out', { structuredContent: [1] }, '[1]'],
+    [
+      'a word for structured content that nests too deeply',
+      { content: [], structuredContent: nested(1000) },
+      '[structured content: nested deeper than 512 levels]',
+    ],
     ['no structured content beside content', { content: [text('a')], structuredContent: { b: 1 } }, 'a'],
     [
       'an error that is structured content alone',
@@ -512,6 +528,12 @@ describe('the text of a result', () => {
     expect(await plugin.callTool('t', {})).toBe(expected);
   });
 });
+
+function nested(levels: number): JsonObject {
+  let value: JsonObject = {};
+  for (let level = 0; level < levels; level++) value = { deep: value };
+  return value;
+}
 
 function refusal(code: number, message: string, data?: object): () => never {
   return () => {
