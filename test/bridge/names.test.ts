@@ -58,6 +58,7 @@ describe('names of imported tools', () => {
     expect(alone).toEqual([forward[1]]);
     // What it was in an earlier version is what a conversation of that time has.
     expect(alone).toEqual(['a_b_9e_6MXcqNo']);
+    expect(forward[UNSAFE.indexOf(LONG)]).toBe(`${'x'.repeat(53)}_z6cOjkmIM2`);
   });
 
   it('B06 calls a tool with a safe name by the name that its server knows', async () => {

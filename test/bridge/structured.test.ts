@@ -109,6 +109,16 @@ describe('structured content', () => {
     });
   });
 
+  it('B31 names the beginning of a path that has no end', async () => {
+    const name = 'n'.repeat(10_000);
+    const schema = { additionalProperties: { type: 'integer' } };
+    const { output } = await outputOf(schema, { content: [], structuredContent: { [name]: 'x' } });
+    expect(output).toMatchObject({
+      content: expect.stringContaining(`of its output schema at "/${name.slice(0, 199)}": `),
+    });
+    expect(output.isError && output.error.message.length).toBeLessThan(1000);
+  });
+
   it.each([
     ['letters', 'x', 1],
     ['characters of four bytes', '😀', 4],
