@@ -44,6 +44,7 @@ describe('examples', () => {
       'own-server.mjs',
       'plugin.mjs',
       'serve.mjs',
+      'sign-in.mjs',
     ]);
     for (const name of names) {
       const lines = readFileSync(join(EXAMPLES, name), 'utf8').trimEnd().split('\n').length;

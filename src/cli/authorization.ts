@@ -8,22 +8,26 @@ import type { Output } from './output.ts';
 
 /** What authorizes the requests to an http server, where the user's own headers do not. */
 export function authorization(
-  { credentials, headers }: Connect,
+  command: Connect,
   { output }: { output: Output },
 ): { authorizer?: HttpAuthorizer } {
+  const { credentials, headers } = command;
   if (Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return {};
   if (credentials.by === 'token') return { authorizer: bearer(credentials.token) };
   // A script is not to wait for somebody who never sees what it waits for.
-  return { authorizer: signingIn(credentials, output.showsNotes ? showTo(output) : undefined) };
+  return { authorizer: signingIn(command, output.showsNotes ? showTo(output) : undefined) };
 }
 
 /** Signs in with the tokens that are kept, and asks for others where they can be shown the way. */
 export function signingIn(
-  credentials: Connect['credentials'],
+  { credentials, allowPrivateAddresses }: Connect,
   onRedirect: ((url: URL) => void) | undefined,
+  scopes?: readonly string[],
 ): OAuthAuthorizer {
   return oauth({
     store: fileTokenStore(tokensPath()),
+    allowPrivateAddresses,
+    ...(scopes && { scopes }),
     ...(onRedirect && { onRedirect }),
     ...(credentials.by === 'client' && {
       clientRegistration: {

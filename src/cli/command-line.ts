@@ -14,13 +14,16 @@ export type Command =
   | ({ name: 'read'; uri: string; file: string | undefined } & Connect)
   | ({ name: 'prompt'; prompt: string; promptArguments: { [name: string]: string } } & Connect)
   | ({ name: 'listen'; filter: SubscriptionFilter } & Connect)
-  | ({ name: 'login' | 'logout'; url: string } & Connect);
+  | ({ name: 'login'; url: string; scopes: string[] | undefined } & Connect)
+  | ({ name: 'logout'; url: string } & Connect);
 
 /** Which server to speak to, and how. */
 export interface Connect {
   target: Target;
   headers: HeaderMap;
   credentials: Credentials;
+  /** Whether an authorization server may be in a private network. */
+  allowPrivateAddresses: boolean;
   dialect: NonNullable<ClientOptions['dialect']>;
   /** Undefined: the library's default. */
   timeoutMs: number | undefined;
@@ -42,6 +45,8 @@ const OPTIONS = {
   token: { type: 'string' },
   'client-id': { type: 'string' },
   'client-secret': { type: 'string' },
+  scope: { type: 'string', multiple: true },
+  'allow-private-addresses': { type: 'boolean' },
   output: { type: 'string' },
   tools: { type: 'boolean' },
   prompts: { type: 'boolean' },
@@ -56,6 +61,7 @@ type Values = ReturnType<typeof parseOptions>['values'];
 
 /** Options that belong to one command. */
 const OWN_OPTIONS: { readonly [option in keyof Values]?: Command['name'] } = {
+  scope: 'login',
   output: 'read',
   tools: 'listen',
   prompts: 'listen',
@@ -123,7 +129,8 @@ function readCommand(
       refuseSurplus(name, rest);
       if (connect.target.by !== 'http') throw new UsageError(`"${name}" needs a server with an http address`);
       if (connect.credentials.by === 'token') throw new UsageError(`"${name}" takes no --token`);
-      return { name, url: connect.target.url, ...connect };
+      const { url } = connect.target;
+      return name === 'login' ? { name, url, scopes: values.scope, ...connect } : { name, url, ...connect };
     }
     default: {
       const known = 'discover, tools, call, resources, read, prompts, prompt, listen, login or logout';
@@ -166,6 +173,7 @@ function readConnect(values: Values, target: Target): Connect {
     target,
     headers: parseHeaders(values.header ?? []),
     credentials: readCredentials(values, target),
+    allowPrivateAddresses: values['allow-private-addresses'] ?? false,
     dialect: parseDialect(values.dialect),
     timeoutMs: parseTimeout(values.timeout),
     json: values.json ?? false,
@@ -179,6 +187,9 @@ function readCredentials(values: Values, target: Target): Credentials {
     if (values[option] === undefined) continue;
     if (target.by !== 'http') throw new UsageError(`--${option} needs a server with an http address`);
     if (values[option] === '') throw new UsageError(`--${option} is empty`);
+  }
+  if (values['allow-private-addresses'] && target.by !== 'http') {
+    throw new UsageError('--allow-private-addresses needs a server with an http address');
   }
   if (clientSecret !== undefined && clientId === undefined) {
     throw new UsageError('--client-secret needs --client-id');

@@ -42,6 +42,10 @@ Options:
   --token <token>        the access token for an http server
   --client-id <id> --client-secret <secret>
                          the client that is registered for you, where an http server wants you to sign in
+  --scope <scope>        login: what to ask permission for, where that is more than the server wants at first; may be
+                         repeated
+  --allow-private-addresses
+                         sign in although the authorization server is in a private network
   --output <file>        read: write the resource to a file
   --tools --prompts --resources --resource <uri>
                          listen: what to listen for; by default all lists

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { McpServer, serveHttp } from '../../src/protocol/index.ts';
+import { McpServer, serveHttp, toNodeHandler } from '../../src/protocol/index.ts';
 import { protect } from '../protocol/auth/protected-server.ts';
 import { ScriptedIssuer, sendJson } from '../protocol/auth/scripted-issuer.ts';
 import { closeBehindTest } from '../transport/http/scripted-server.ts';
@@ -87,6 +89,40 @@ describe('mcpwire login', () => {
     });
   });
 
+  it('signs in where a server answers everybody, but has more for those who do', async () => {
+    const issuer = await ScriptedIssuer.start();
+    const server = new McpServer({ name: 'half open', version: '1.0.0' });
+    const handler = toNodeHandler(server);
+    const seen: (string | undefined)[] = [];
+    const http = createServer((request, response) => {
+      if (request.url === '/.well-known/oauth-protected-resource/mcp') {
+        sendJson(response, 200, {
+          resource: url,
+          authorization_servers: [issuer.url],
+          scopes_supported: ['more'],
+        });
+      } else {
+        seen.push(request.headers.authorization);
+        void handler(request, response);
+      }
+    });
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    closeBehindTest(async () => {
+      await server.close();
+      http.closeAllConnections();
+      http.close();
+    });
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+    expect(await mcpwire(['login', url], issuer.agree)).toMatchObject({
+      status: 0,
+      out: `Signed in to ${url}\n`,
+    });
+    expect(issuer.authorizations.map((sent) => sent.get('scope'))).toEqual(['more']);
+    expect(seen[0]).toBeUndefined();
+    expect(seen.at(-1)).toBe('Bearer token-1');
+  });
+
   it('says that the user refused', async () => {
     const { issuer, url } = await guarded();
     const refuse = async (address: URL) => {
@@ -135,6 +171,17 @@ describe('a command', () => {
     expect(err).toContain('the token is not valid here');
     expect(err).not.toContain('very-secret');
     expect(err).not.toContain('login');
+  });
+
+  it('asks an authorization server in a private network only when it is told to', async () => {
+    const { url } = await protect('https://0.0.0.0:1', () => undefined);
+    expect(await mcpwire(['tools', url])).toMatchObject({
+      status: 3,
+      err: expect.stringContaining('private network'),
+    });
+    const allowed = await mcpwire(['tools', '--allow-private-addresses', url]);
+    expect(allowed).toMatchObject({ status: 3, err: expect.not.stringContaining('private network') });
+    expect(allowed.err).toContain('Cannot ask "https://0.0.0.0:1/.well-known/oauth-authorization-server"');
   });
 
   it("leaves the user's own header alone", async () => {

@@ -8,6 +8,7 @@ import { isSecure } from './reach.ts';
 import { bindingKey, type ClientRegistration, type ClientSources, credentialsOf } from './registration.ts';
 import type { Grant, GrantOptions } from './server-tokens.ts';
 import { memoryTokenStore, type TokenStore } from './store.ts';
+import { printable } from './token-request.ts';
 
 export interface OAuthOptions extends GrantOptions {
   /**
@@ -44,6 +45,13 @@ export interface OAuthOptions extends GrantOptions {
 /** Authorizes requests on behalf of a user, for as many servers as it is used with. */
 export interface OAuthAuthorizer extends HttpAuthorizer {
   /**
+   * Signs the user in at a server that has not asked for it: one that answers everybody, and a user with more.
+   *
+   * @returns false when the server does not say where users sign in, which need not mean that none can.
+   * @throws McpError when the user cannot be signed in.
+   */
+  login(server: string | URL, options?: { signal?: AbortSignal }): Promise<boolean>;
+  /**
    * Ends the authorization at a server: revokes its tokens where that can be done, and forgets them.
    *
    * @throws McpError when the tokens are forgotten but could not be revoked.
@@ -76,7 +84,9 @@ export function oauth(options: OAuthOptions = {}): OAuthAuthorizer {
     issuer: given?.issuer,
     obtain: async (order) => {
       if (interaction) return authorizeByCode(order, sources, interaction);
-      const message = `Cannot authorize at "${order.site.server.issuer}": a user has to sign in, and nobody can be asked here`;
+      const { site, scopes } = order;
+      const what = scopes.length > 0 ? ` for "${printable(scopes.join(' '))}"` : '';
+      const message = `Cannot authorize at "${site.server.issuer}": a user has to sign in${what}, and nobody can be asked here`;
       throw new McpError('UNAUTHORIZED', message);
     },
     credentials: (client) => (given?.clientId === client.clientId ? given : credentialsOf(client)),
@@ -85,6 +95,8 @@ export function oauth(options: OAuthOptions = {}): OAuthAuthorizer {
   return {
     authorize: (request) => authorizer.authorize(request),
     challenge: (challenge) => authorizer.challenge(challenge),
+    login: (server, { signal = new AbortController().signal } = {}) =>
+      authorizer.tokensFor(new URL(server).href).begin(signal),
     logout: async (server, { signal = AbortSignal.timeout(LOGOUT_TIMEOUT_MS) } = {}) => {
       if (given) await store.delete(bindingKey(given.clientId));
       await authorizer.tokensFor(new URL(server).href).end(signal);

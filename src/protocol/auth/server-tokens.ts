@@ -156,6 +156,22 @@ export class ServerTokens {
   }
 
   /**
+   * Gets tokens that the server has not asked for.
+   *
+   * @returns whether it says where they come from.
+   * @throws McpError when there are none to be had.
+   */
+  async begin(signal: AbortSignal): Promise<boolean> {
+    await this.#load();
+    const search = { server: this.#server, demand: undefined, preferredIssuer: this.#grant.issuer, signal };
+    const site = await discoverSite(this.#http, search);
+    // A server of that revision does not say it; one that needs no authorization looks the same.
+    if (site.isLegacy) return false;
+    await this.#run.join(signal, (runSignal) => this.#ask(site, readDemand({}), [], runSignal));
+    return true;
+  }
+
+  /**
    * Revokes the tokens where the authorization server can, and forgets them and the client that was registered for them.
    * An authorization that goes on is given up.
    *
@@ -240,11 +256,17 @@ export class ServerTokens {
     if (!isStepUp && isSame && held.refreshToken !== undefined) {
       if (await abortable(this.#refresh(), signal)) return;
     }
+    await this.#ask(site, demand, isSame ? held.requested : [], signal);
+  }
+
+  /** Asks for tokens that may do what the server demands, and what those before could. */
+  async #ask(site: Site, demand: Demand, previous: readonly string[], signal: AbortSignal): Promise<void> {
+    const { scopes: wanted } = this.#options;
     const scopes = selectScopes({
-      wanted: this.#options.scopes,
+      wanted,
       demanded: demand.scopes,
       supported: site.scopesSupported,
-      previous: isSame ? held.requested : [],
+      previous,
     });
     await this.#obtain(site, scopes, await this.#dpopKey(site, demand), signal);
   }
