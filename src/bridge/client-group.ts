@@ -1,6 +1,6 @@
 import { DEFAULT_TIMEOUT_MS, McpError, TimeoutError, toError } from '../jsonrpc/index.ts';
 import { type ClientOptions, McpClient } from '../protocol/index.ts';
-import type { ProcessOptions } from '../transport/index.ts';
+import type { HeaderMap, HttpAuthorizer, ProcessOptions } from '../transport/index.ts';
 import { isDisabled, type McpServersConfig, readConfig, readEntry, type Variables } from './config.ts';
 import { McpToolProvider, type ProviderOptions } from './provider.ts';
 import { ToolRegistry } from './registry.ts';
@@ -16,6 +16,11 @@ export interface GroupOptions {
   client?: Omit<ClientOptions, 'signal' | 'prior' | 'onWarning'>;
   /** Options for every server that is started as a process. */
   process?: Omit<ProcessOptions, 'name'>;
+  /**
+   * What gives credentials to every server that is reached by HTTP, except those that have an `Authorization` header in
+   * the configuration. A user who is asked to sign in has `startTimeoutMs` for it. Default: nothing does.
+   */
+  authorizer?: HttpAuthorizer;
   /** Options for the tools of every server. */
   provider?: Omit<ProviderOptions, 'prefix' | 'signal' | 'onWarning'>;
   /** Hears of servers that failed, and of what was left out or repaired. Must not throw. Default: nobody hears. */
@@ -156,8 +161,16 @@ function connect(
     case 'stdio':
       return McpClient.stdio(target.spec, { ...options.process, ...clientOptions, name });
     case 'http':
-      return McpClient.http(target.url, { ...clientOptions, headers: target.headers });
+      return McpClient.http(target.url, {
+        ...clientOptions,
+        headers: target.headers,
+        ...(options.authorizer && !hasAuthorization(target.headers) && { authorizer: options.authorizer }),
+      });
     case 'webSocket':
       return McpClient.webSocket(target.url, { ...clientOptions, headers: target.headers, name });
   }
+}
+
+function hasAuthorization(headers: HeaderMap): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
 }

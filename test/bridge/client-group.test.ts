@@ -15,8 +15,17 @@ import {
   ToolRegistry,
 } from '../../src/bridge/index.ts';
 import type { McpError } from '../../src/jsonrpc/index.ts';
-import { McpServer, serveWebSocket, toNodeHandler } from '../../src/protocol/index.ts';
+import {
+  McpServer,
+  memoryTokenStore,
+  oauth,
+  serveWebSocket,
+  toNodeHandler,
+} from '../../src/protocol/index.ts';
 import { processesIn } from '../left-behind.ts';
+import { browse } from '../protocol/auth/browser.ts';
+import { startOidc } from '../protocol/auth/oidc-server.ts';
+import { protect } from '../protocol/auth/protected-server.ts';
 
 const SERVER = fileURLToPath(new URL('../hostile/session-server.mjs', import.meta.url));
 /** Serves `echo`, whose answer names what the process was started with. */
@@ -60,6 +69,36 @@ const messages = (group: McpClientGroup) =>
   Object.fromEntries([...group.failures].map(([name, { message }]) => [name, message]));
 
 describe('McpClientGroup.fromConfig', () => {
+  it('signs in at each server that wants it, with a token for that server alone, and leaves configured ones alone', async () => {
+    const oidc = await startOidc();
+    const scopesSupported = ['read'];
+    const first = await protect(oidc.issuer, oidc.verify, { scopesSupported });
+    const second = await protect(oidc.issuer, oidc.verify, { scopesSupported });
+    const third = await protect(oidc.issuer, () => undefined, { scopesSupported });
+    const store = memoryTokenStore();
+    let asked = 0;
+    const onRedirect = async (url: URL) => {
+      asked++;
+      await browse(url);
+    };
+    const servers = {
+      first: { url: first.url },
+      second: { url: second.url },
+      third: { url: third.url, headers: { Authorization: 'Bearer mine' } },
+    };
+    const { group, registry } = await start(servers, { authorizer: oauth({ store, onRedirect }) });
+    expect(messages(group)).toEqual({ third: expect.stringContaining('the token is not valid here') });
+    expect(registry.names()).toHaveLength(6);
+    expect(asked).toBe(2);
+    const sent = [first, second].map(({ seen }) => new Set(seen.filter((header) => header !== undefined)));
+    expect(sent.map(({ size }) => size)).toEqual([1, 1]);
+    expect(sent[0]).not.toEqual(sent[1]);
+    expect(new Set(third.seen)).toEqual(new Set(['Bearer mine']));
+    await group.close();
+    const again = await start(servers, { authorizer: oauth({ store }) });
+    expect([...again.group.members.keys()]).toEqual(['first', 'second']);
+  });
+
   it('B28 starts servers of every kind, and registers their tools under their names, in their order', async () => {
     const server = new McpServer({ name: 'remote', version: '1' });
     server.tool({ name: 'greet', inputSchema: { type: 'object' } }, () => 'hello');
