@@ -1,5 +1,11 @@
 import { INTERNAL_ERROR, McpError } from '../../jsonrpc/index.ts';
-import { type EventSink, type EventSinkOwner, type EventStream, ServerEventStream } from './event-stream.ts';
+import {
+  type EventSink,
+  type EventSinkOwner,
+  type EventStream,
+  ServerEventStream,
+  type StreamEvents,
+} from './event-stream.ts';
 import type { HttpExchange, HttpHeaders, HttpRequest } from './exchange.ts';
 import type { GuardedRequest } from './guard.ts';
 import type { Refusal } from './refusal.ts';
@@ -18,8 +24,15 @@ export interface HttpChannel extends HttpRequest {
   send(status: number, text: string | undefined, headers: HttpHeaders | undefined): void;
   /** Sends the head of a stream at once. */
   open(headers: HttpHeaders, owner: EventSinkOwner): EventSink;
-  /** Calls `onGone` when the client goes away, at once if it has. Returns what ends the watch. */
-  watch(onGone: () => void): () => void;
+  /** Tells the watcher when the client goes away, at once if it has. */
+  watch(watcher: GoneWatcher): void;
+  /** Ends the watch; the watcher is the one that was given before. */
+  unwatch(watcher: GoneWatcher): void;
+}
+
+/** Wants to hear that a client goes away. */
+export interface GoneWatcher {
+  leave(): void;
 }
 
 const SSE_HEADERS: HttpHeaders = {
@@ -29,7 +42,7 @@ const SSE_HEADERS: HttpHeaders = {
 };
 
 /** The one implementation of {@link HttpExchange}, over any channel. */
-export class ChannelExchange implements HttpExchange, GuardedRequest {
+export class ChannelExchange implements HttpExchange, GuardedRequest, StreamEvents, GoneWatcher {
   body: unknown;
   auth: unknown;
   readonly channel: HttpChannel;
@@ -37,7 +50,7 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
   #state: 'open' | 'streaming' | 'done' | 'gone' = 'open';
   #stream: ServerEventStream | undefined;
   #controller: AbortController | undefined;
-  #unwatch: (() => void) | undefined;
+  #isWatching = false;
 
   constructor(channel: HttpChannel, settings: HttpServerSettings, auth: unknown) {
     this.channel = channel;
@@ -107,15 +120,7 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
 
   stream(headers?: HttpHeaders): EventStream {
     const settings = this.#settings;
-    const stream = new ServerEventStream(settings, {
-      onEnd: () => this.#finish(),
-      onCutOff: (why) => {
-        this.leave();
-        settings.onError(
-          new McpError('TRANSPORT_FAILED', `Cut off the client of ${this.method} ${this.path}: ${why}`),
-        );
-      },
-    });
+    const stream = new ServerEventStream(settings, this);
     if (this.#state === 'gone') return stream;
     this.#assertOpen();
     stream.open(this.channel.open({ ...SSE_HEADERS, ...headers }, stream));
@@ -124,6 +129,18 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
     settings.streaming.add(this);
     this.#watch();
     return stream;
+  }
+
+  /** The stream was ended from our side. */
+  streamEnded(): void {
+    this.#finish();
+  }
+
+  /** The stream's reader was too slow and was cut off. */
+  streamCutOff(why: string): void {
+    this.leave();
+    const message = `Cut off the client of ${this.method} ${this.path}: ${why}`;
+    this.#settings.onError(new McpError('TRANSPORT_FAILED', message));
   }
 
   /** Says that the handler failed, in the way that is left. */
@@ -155,7 +172,9 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
   }
 
   #watch(): void {
-    this.#unwatch ??= this.channel.watch(() => this.leave());
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    this.channel.watch(this);
   }
 
   #finish(): void {
@@ -164,7 +183,7 @@ export class ChannelExchange implements HttpExchange, GuardedRequest {
   }
 
   #release(): void {
-    this.#unwatch?.();
+    if (this.#isWatching) this.channel.unwatch(this);
     if (!this.#stream) return;
     this.#stream.leave();
     this.#settings.streaming.delete(this);

@@ -50,9 +50,9 @@ export interface StreamLimits {
 
 export interface StreamEvents {
   /** The stream was ended from our side. */
-  onEnd(): void;
+  streamEnded(): void;
   /** The reader was too slow and was cut off. */
-  onCutOff(why: string): void;
+  streamCutOff(why: string): void;
 }
 
 const LINE_END = /\r\n|\r|\n/g;
@@ -103,7 +103,7 @@ export class ServerEventStream implements EventStream, EventSinkOwner {
     if (!sink) return;
     this.leave();
     sink.end();
-    this.#events.onEnd();
+    this.#events.streamEnded();
   }
 
   drained(): void {
@@ -143,7 +143,7 @@ export class ServerEventStream implements EventStream, EventSinkOwner {
   #cutOff(why: string): void {
     if (!this.#sink) return;
     this.destroy();
-    this.#events.onCutOff(why);
+    this.#events.streamCutOff(why);
   }
 
   #waitForRoom(): Promise<void> {

@@ -1,5 +1,5 @@
 import { tooLarge } from './body.ts';
-import { ChannelExchange, type HttpChannel } from './channel.ts';
+import { ChannelExchange, type GoneWatcher, type HttpChannel } from './channel.ts';
 import type { EventSink, EventSinkOwner } from './event-stream.ts';
 import type { HttpHandler, HttpHeaders } from './exchange.ts';
 import type { Refusal } from './refusal.ts';
@@ -48,7 +48,7 @@ class FetchChannel implements HttpChannel {
   readonly #request: Request;
   readonly #host: string;
   readonly #respond: (response: Response) => void;
-  #onGone: (() => void) | undefined;
+  #watcher: GoneWatcher | undefined;
 
   constructor(request: Request, givenBody: unknown, respond: (response: Response) => void) {
     const { host, pathname, search } = new URL(request.url);
@@ -106,24 +106,26 @@ class FetchChannel implements HttpChannel {
   }
 
   open(headers: HttpHeaders, owner: EventSinkOwner): EventSink {
-    const sink = new FetchSink(owner, () => this.#leave());
+    const sink = new FetchSink(owner, this.#leave);
     this.#respond(new Response(sink.body, { status: 200, headers }));
     return sink;
   }
 
-  watch(onGone: () => void): () => void {
+  watch(watcher: GoneWatcher): void {
     const { signal } = this.#request;
-    const leave = () => this.#leave();
-    this.#onGone = onGone;
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
-    return () => signal.removeEventListener('abort', leave);
+    this.#watcher = watcher;
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener('abort', this.#leave, { once: true });
   }
 
-  #leave(): void {
-    this.#onGone?.();
-    this.#respond(new Response(null, { status: CLIENT_CLOSED }));
+  unwatch(): void {
+    this.#request.signal.removeEventListener('abort', this.#leave);
   }
+
+  readonly #leave = (): void => {
+    this.#watcher?.leave();
+    this.#respond(new Response(null, { status: CLIENT_CLOSED }));
+  };
 }
 
 class FetchSink implements EventSink {

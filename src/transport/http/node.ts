@@ -2,12 +2,13 @@ import { Buffer } from 'node:buffer';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { tooLarge } from './body.ts';
-import { ChannelExchange, type HttpChannel } from './channel.ts';
+import { ChannelExchange, type GoneWatcher, type HttpChannel } from './channel.ts';
 import type { EventSink, EventSinkOwner } from './event-stream.ts';
 import type { HttpHandler, HttpHeaders } from './exchange.ts';
 import type { Refusal } from './refusal.ts';
 import { serve } from './serve.ts';
 import { type HttpServerOptions, type HttpServerSettings, readServerOptions } from './server-options.ts';
+import { unwatchSocket, watchSocket } from './socket-watch.ts';
 
 /** A request of node:http, with what frameworks put on it. */
 export type NodeRequest = IncomingMessage & {
@@ -112,11 +113,17 @@ class NodeChannel implements HttpChannel {
       let first: Buffer | undefined;
       let all: Buffer[] | undefined;
       let length = 0;
+      const settle = (body: Uint8Array | Refusal | undefined) => {
+        // An answer may take for ever: its request must not hold the bytes that were read.
+        request.off('data', take);
+        request.off('end', end);
+        request.off('close', leave);
+        resolve(body);
+      };
       const take = (chunk: Buffer) => {
         length += chunk.length;
         if (length > maxBytes) {
-          request.off('data', take);
-          resolve(tooLarge(maxBytes));
+          settle(tooLarge(maxBytes));
         } else if (!first) {
           first = chunk;
         } else {
@@ -124,10 +131,11 @@ class NodeChannel implements HttpChannel {
           all.push(chunk);
         }
       };
+      const end = () => settle(all ? Buffer.concat(all, length) : (first ?? NO_BYTES));
+      const leave = () => settle(undefined);
       request.on('data', take);
-      request.on('end', () => resolve(all ? Buffer.concat(all, length) : (first ?? NO_BYTES)));
-      // Comes after the end as well, when the promise is settled.
-      request.on('close', () => resolve(undefined));
+      request.on('end', end);
+      request.on('close', leave);
     });
   }
 
@@ -144,7 +152,7 @@ class NodeChannel implements HttpChannel {
     }
     response.writeHead(status, head);
     response.end(text);
-    if (response.writableLength > 0) this.#watchStall(() => response.destroy());
+    if (response.writableLength > 0) watchStall(response, this.#stallMs, () => response.destroy());
   }
 
   open(headers: HttpHeaders, owner: EventSinkOwner): EventSink {
@@ -152,31 +160,19 @@ class NodeChannel implements HttpChannel {
     joinWrites(response.socket);
     response.writeHead(200, headers);
     response.flushHeaders();
-    response.on('drain', () => owner.drained());
-    this.#watchStall(() => owner.stalled());
     // A body that nobody reads would keep the end of the connection from being seen.
     if (!this.#request.complete) this.#request.resume();
-    return new NodeSink(response);
+    return new NodeSink(response, owner, this.#stallMs);
   }
 
-  watch(onGone: () => void): () => void {
+  watch(watcher: GoneWatcher): void {
     const { socket } = this.#request;
-    if (socket.destroyed || this.#response.destroyed) {
-      onGone();
-      return () => {};
-    }
-    const watchers = watchersOf(socket);
-    watchers.add(onGone);
-    return () => watchers.delete(onGone);
+    if (socket.destroyed || this.#response.destroyed) watcher.leave();
+    else watchSocket(socket, watcher);
   }
 
-  /** The socket tells a slow reader, whose bytes make headway, from one that takes nothing. */
-  #watchStall(onStall: () => void): void {
-    if (this.#stallMs === Number.POSITIVE_INFINITY) return;
-    const response = this.#response;
-    response.setTimeout(this.#stallMs, onStall);
-    // Before Node sets the time for the idle connection: the next answer on it has all the time it wants.
-    response.prependOnceListener('finish', () => response.setTimeout(0));
+  unwatch(watcher: GoneWatcher): void {
+    unwatchSocket(this.#request.socket, watcher);
   }
 
   #sendContinue(): void {
@@ -218,11 +214,25 @@ function joinWrites(socket: Socket | null): void {
   process.nextTick(() => socket.uncork());
 }
 
+/** The socket tells a slow reader, whose bytes make headway, from one that takes nothing. */
+function watchStall(response: ServerResponse, stallMs: number, onStall: () => void): void {
+  if (stallMs === Number.POSITIVE_INFINITY) return;
+  response.setTimeout(stallMs, onStall);
+  // Before Node sets the time for the idle connection: the next answer on it has all the time it wants.
+  response.prependOnceListener('finish', () => response.setTimeout(0));
+}
+
+/** Most readers are never behind: only for one that is does a stream hold a timer and listeners. */
 class NodeSink implements EventSink {
   readonly #response: ServerResponse;
+  readonly #owner: EventSinkOwner;
+  readonly #stallMs: number;
+  #isWatched = false;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, owner: EventSinkOwner, stallMs: number) {
     this.#response = response;
+    this.#owner = owner;
+    this.#stallMs = stallMs;
   }
 
   get bufferedBytes(): number {
@@ -230,32 +240,30 @@ class NodeSink implements EventSink {
   }
 
   write(text: string): boolean {
-    return this.#response.write(text);
+    const hasRoom = this.#response.write(text);
+    if (!hasRoom) this.#watch();
+    return hasRoom;
   }
 
   end(): void {
     this.#response.end();
+    if (this.#response.writableLength > 0) this.#watch();
   }
 
   destroy(): void {
     this.#response.destroy();
   }
-}
 
-/** Who wants to hear of a socket's end: one listener a socket, however many requests it carries at once. */
-const WATCHERS = new WeakMap<Socket, Set<() => void>>();
-
-function watchersOf(socket: Socket): Set<() => void> {
-  let watchers = WATCHERS.get(socket);
-  if (!watchers) {
-    const all = new Set<() => void>();
-    watchers = all;
-    WATCHERS.set(socket, all);
-    socket.once('close', () => {
-      for (const onGone of all) onGone();
+  #watch(): void {
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    this.#response.on('drain', () => this.#owner.drained());
+    watchStall(this.#response, this.#stallMs, () => {
+      this.#owner.stalled();
+      // An owner that has ended the stream does nothing more.
+      this.#response.destroy();
     });
   }
-  return watchers;
 }
 
 function joinedValues(rawHeaders: readonly string[], name: string): string | undefined {

@@ -28,7 +28,10 @@ export async function serve(
       (exchange.method === 'POST' ? await readBody(exchange, settings) : undefined);
     if (refusal) return exchange.refuse(refusal);
     if (exchange.gone) return;
-    await handler(exchange);
+    // Not awaited: this function would be kept, with all it holds, for as long as an answer takes.
+    // What a handler returns may be anything, whatever its type says.
+    const answering = handler(exchange);
+    if (answering) Promise.resolve(answering).catch((thrown) => answerFailure(thrown, exchange, settings));
   } catch (thrown) {
     answerFailure(thrown, exchange, settings);
   }

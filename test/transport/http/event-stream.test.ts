@@ -30,8 +30,8 @@ function open(keepAliveMs = 15_000, maxBufferedBytes = 1000): ServerEventStream 
   log = [];
   const limits = { keepAliveMs, maxBufferedBytes, stallMs: keepAliveMs * 4 };
   const stream = new ServerEventStream(limits, {
-    onEnd: () => log.push('end'),
-    onCutOff: (why) => log.push(why),
+    streamEnded: () => log.push('end'),
+    streamCutOff: (why) => log.push(why),
   });
   stream.open(sink);
   return stream;

@@ -65,10 +65,21 @@ describe('a listener for node:http', () => {
 });
 
 describe('the time for an answer', () => {
-  it('ends when the client takes nothing of it for four keep-alive periods', async () => {
-    const listener = toNodeListener((exchange) => exchange.reply(200, { text: 'x'.repeat(20_000_000) }), {
-      keepAliveMs: 20,
-    });
+  const large = { text: 'x'.repeat(20_000_000) };
+
+  it.each<[string, HttpHandler]>([
+    ['one answer', (exchange) => exchange.reply(200, large)],
+    ['an open stream', (exchange) => void exchange.stream().send(large)],
+    [
+      'a stream that was ended',
+      (exchange) => {
+        const stream = exchange.stream();
+        void stream.send(large);
+        stream.end();
+      },
+    ],
+  ])('ends when the client takes nothing of %s for four keep-alive periods', async (_what, handler) => {
+    const listener = toNodeListener(handler, { keepAliveMs: 20 });
     let cutOff: () => void = () => {};
     const closed = new Promise<void>((resolve) => {
       cutOff = resolve;
