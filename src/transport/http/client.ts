@@ -9,6 +9,7 @@ import {
 } from '../../jsonrpc/index.ts';
 import type { Transport, TransportSink } from '../transport.ts';
 import { Endpoint, type EndpointOptions } from './endpoint.ts';
+import { httpErrorOf } from './http-error.ts';
 import { EVENT_STREAM_TYPE, JSON_TYPE } from './media-type.ts';
 import { MessageStream } from './message-stream.ts';
 import { Post, type PostContext } from './post.ts';
@@ -21,6 +22,14 @@ export interface HttpClientOptions extends EndpointOptions {
    * larger event is skipped with an `EVENT_TOO_LONG` error. Default 67108864 (64 MiB).
    */
   maxResponseBytes?: number;
+}
+
+/** Who waits for what the server says by itself. */
+export interface ServerStreamOptions extends SendOptions {
+  /** The stream broke and is open again, with nothing to say where it should go on: messages may be missing. */
+  onGap?(): void;
+  /** The server took the stream before, and now does not know the session it belongs to. */
+  onSessionLost?(): void;
 }
 
 const POST_FRAMING: HeaderMap = { accept: `${JSON_TYPE}, ${EVENT_STREAM_TYPE}`, 'content-type': JSON_TYPE };
@@ -119,31 +128,40 @@ export class HttpClientTransport implements Transport {
 
   /**
    * Opens the stream for what the server sends by itself; messages arrive at the sink. It is kept open across broken
-   * connections until {@link HttpClientTransport.close}, another call, or the server's refusal, which is reported.
+   * connections, however long the server cannot be reached, until {@link HttpClientTransport.close}, another call, the
+   * server's refusal or its sixth connection in a row that brings nothing; the last two are reported.
    *
    * @returns whether the server has such a stream. That may take as long as the server likes.
    * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
    */
-  openStream(options?: SendOptions): Promise<boolean> {
+  openStream(options: ServerStreamOptions = {}): Promise<boolean> {
     this.#stopListening?.();
     if (this.#state !== 'open') return Promise.resolve(false);
     return new Promise((resolve) => {
       let isOpen = false;
+      let isGap = false;
       const stream = new MessageStream(
         this.#endpoint,
         {
+          perseveres: true,
           message: (value) => this.#deliver(value, undefined),
           warning: (error) => this.#sink?.error(error),
           resumes: () => isOpen,
-          resumption: (lastEventId) => this.#streamRequest(options?.headers, lastEventId),
+          resumption: (lastEventId) => {
+            isGap = isOpen && lastEventId === undefined;
+            return this.#streamRequest(options.headers, lastEventId);
+          },
           opened: () => {
             isOpen = true;
             resolve(true);
+            if (isGap) options.onGap?.();
           },
           ended: (error) => {
             this.#stopListening = undefined;
-            if (isOpen && error) this.#sink?.error(error);
             resolve(false);
+            if (!isOpen || !error) return;
+            this.#sink?.error(error);
+            if (httpErrorOf(error)?.sessionLost) options.onSessionLost?.();
           },
         },
         this.#maxResponseBytes,

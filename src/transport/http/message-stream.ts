@@ -6,7 +6,7 @@ import type { OutgoingRequest, ReplyHead, ReplyReader, RoundTrip } from './round
 
 /** How many connections in a row may bring nothing before a stream counts as ended. */
 export const MAX_EMPTY_CONNECTIONS = 6;
-/** How many connections in a row may not come about at all before nobody is expected at the other end. */
+/** How many connections in a row may fail before nobody is expected at the other end, where the owner does not persevere. */
 const MAX_FAILED_CONNECTIONS = 3;
 
 /** How long to wait before a stream is resumed, where the server does not say. */
@@ -23,6 +23,8 @@ const SENDABLE_ID = /^[^\0\r\n]{1,4096}$/;
 
 /** The owner of a stream. */
 export interface StreamOwner {
+  /** Whether a server that cannot be reached is tried for as long as it takes. Default false. */
+  readonly perseveres?: boolean;
   /** One parsed value, in the order of the stream. */
   message(value: unknown): void;
   /** Something that cost one message or less. */
@@ -93,8 +95,8 @@ export class MessageStream implements ReplyReader, SseSink {
 
   head(head: ReplyHead): void {
     const { status, headers } = head;
-    this.#failedConnections = 0;
     if (status === 200 && mediaType(headers) === EVENT_STREAM_TYPE) {
+      this.#failedConnections = 0;
       this.adopt();
       this.#owner.opened?.(head);
       return;
@@ -106,7 +108,7 @@ export class MessageStream implements ReplyReader, SseSink {
       bodyPreview: '',
       sessionLost: status === 404 && this.#namesSession,
     });
-    if (isPassing(status)) this.#onEnd(error);
+    if (isPassing(status)) this.#goOn(error, this.#owner.perseveres ? 'failed' : 'empty');
     else this.#end(error);
   }
 
@@ -116,18 +118,22 @@ export class MessageStream implements ReplyReader, SseSink {
 
   end(): void {
     this.#decoder?.end();
-    this.#onEnd(undefined);
+    this.#goOn(undefined, 'empty');
   }
 
   fail(error: McpError): void {
+    const wasOpen = this.#decoder !== undefined;
     this.#decoder?.end();
     // Asking again would not change it, and might ask a person again and again.
-    if (error.code === 'UNAUTHORIZED' || ++this.#failedConnections > MAX_FAILED_CONNECTIONS) {
+    if (error.code === 'UNAUTHORIZED') {
       this.#end(error);
       return;
     }
-    if (!this.#closed && this.#owner.resumes(this.#lastEventId)) this.#owner.warning(error);
-    this.#onEnd(error);
+    // The first failure in a row tells the news.
+    if (!this.#closed && this.#failedConnections === 0 && this.#owner.resumes(this.#lastEventId)) {
+      this.#owner.warning(error);
+    }
+    this.#goOn(error, wasOpen ? 'empty' : 'failed');
   }
 
   event(event: SseEvent): void {
@@ -161,7 +167,8 @@ export class MessageStream implements ReplyReader, SseSink {
     this.#owner.warning(error);
   }
 
-  #onEnd(error: McpError | undefined): void {
+  /** The connection is over; `without` says what it counts as if it showed no life. */
+  #goOn(error: McpError | undefined, without: 'empty' | 'failed'): void {
     this.#noteProgress();
     if (this.#closed) return;
     const lastEventId = this.#lastEventId;
@@ -169,8 +176,11 @@ export class MessageStream implements ReplyReader, SseSink {
       this.#end(error);
       return;
     }
-    this.#emptyConnections = this.#alive ? 0 : this.#emptyConnections + 1;
-    if (this.#emptyConnections >= MAX_EMPTY_CONNECTIONS) {
+    if (this.#alive) this.#emptyConnections = 0;
+    else if (without === 'empty') this.#emptyConnections++;
+    else this.#failedConnections++;
+    const isUnreachable = this.#failedConnections > MAX_FAILED_CONNECTIONS && !this.#owner.perseveres;
+    if (isUnreachable || this.#emptyConnections >= MAX_EMPTY_CONNECTIONS) {
       this.#end(error ?? this.#gaveUp());
       return;
     }
@@ -196,7 +206,8 @@ export class MessageStream implements ReplyReader, SseSink {
 
   #pauseMs(): number {
     const retryMs = Math.max(this.#retryMs, SHORTEST_RETRY_MS);
-    const grown = Math.min(retryMs * 2 ** this.#emptyConnections, Math.max(retryMs, LONGEST_BACKOFF_MS));
+    const misses = this.#emptyConnections + this.#failedConnections;
+    const grown = Math.min(retryMs * 2 ** misses, Math.max(retryMs, LONGEST_BACKOFF_MS));
     return Math.min(grown, LONGEST_TIMER_MS);
   }
 

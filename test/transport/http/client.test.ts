@@ -600,6 +600,22 @@ describe("the server's own stream", () => {
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(119);
   });
 
+  it('is opened again however long the server is away, and a place without an id is a gap', async () => {
+    const server = await ScriptedServer.start((_, response) => {
+      const { length } = server.received;
+      if (length === 1) startEvents(response).end(`retry: 1\n\n${event(note(1))}`);
+      else if (length === 8) startEvents(response).write(event(note(2)));
+      else if (length % 2 === 0) response.destroy();
+      else response.writeHead(503).end();
+    });
+    const { transport, sink } = await connected(server.url);
+    let gaps = 0;
+    await transport.openStream({ onGap: () => gaps++ });
+    expect(await sink.messageNumber(2)).toEqual(note(2));
+    expect(gaps).toBe(1);
+    expect(sink.errors).toHaveLength(1);
+  });
+
   it('is given up with a report when it ends empty time after time', async () => {
     const server = await ScriptedServer.start((_, response) => {
       startEvents(response).end(server.received.length === 1 ? 'retry: 1\n\n' : '');
@@ -620,8 +636,14 @@ describe("the server's own stream", () => {
     });
     const { transport, sink } = await connected(server.url);
     await transport.send(request(1, 'initialize'));
-    await transport.openStream();
+    let isLost = false;
+    await transport.openStream({
+      onSessionLost: () => {
+        isLost = true;
+      },
+    });
     expect(await sink.firstError()).toMatchObject({ status: 404, sessionLost: true });
+    expect(isLost).toBe(true);
     expect(server.received).toHaveLength(3);
   });
 
