@@ -16,8 +16,11 @@ export interface Binding {
   older?(error: unknown): Transport | undefined;
   /** Called when a session was opened on a connection. */
   sessionOpened?(connection: Connection): void;
-  /** Whether a request failed because the server has forgotten the session. */
-  isSessionLost?(error: unknown): boolean;
+  /**
+   * Whether a request failed because the server has forgotten the session: it was `refused`, or it was `broken` off
+   * when the server had taken it, so that it must not be sent twice.
+   */
+  sessionLoss?(error: unknown): 'refused' | 'broken' | undefined;
   /** Called before a session is opened anew on the same connection. */
   forgetSession?(connection: Connection): void;
   /** Called before a connection is closed in good order. */

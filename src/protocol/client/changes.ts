@@ -44,3 +44,13 @@ export function wants(filter: SubscriptionFilter, event: ListenEvent): boolean {
     ? (filter.resourceSubscriptions?.includes(event.uri) ?? false)
     : filter[event.type] === true;
 }
+
+/** What to report where changes may have been missed: one event of each kind. */
+export function everythingIn(filter: SubscriptionFilter): ListenEvent[] {
+  const events: ListenEvent[] = [];
+  if (filter.toolsListChanged) events.push({ type: 'toolsListChanged' });
+  if (filter.promptsListChanged) events.push({ type: 'promptsListChanged' });
+  if (filter.resourcesListChanged) events.push({ type: 'resourcesListChanged' });
+  for (const uri of filter.resourceSubscriptions ?? []) events.push({ type: 'resourceUpdated', uri });
+  return events;
+}

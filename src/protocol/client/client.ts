@@ -44,6 +44,7 @@ import type { Root } from '../types/input.ts';
 import type { BackoffOptions } from './backoff.ts';
 import type { Binding } from './binding.ts';
 import { type CacheOptions, ResultCache } from './cache.ts';
+import type { DialectChannel } from './dialect.ts';
 import { httpBinding, withExtension } from './http.ts';
 import { declaredCapabilities, type InputHandlers } from './input.ts';
 import { Link, type RequestOptions } from './link.ts';
@@ -408,7 +409,8 @@ export class McpClient {
    */
   listen(filter: SubscriptionFilter, options: { signal?: AbortSignal } = {}): Promise<Subscription> {
     const host = {
-      connected: () => this.#link.connected(),
+      onConnection: <Value>(work: (channel: DialectChannel) => Promise<Value>) =>
+        this.#link.onConnection(work),
       closing: this.#link.closing,
       timeoutMs: this.#timeoutMs,
       warn: (warning: McpError) => this.#warn(warning),

@@ -15,6 +15,8 @@ export interface ConnectionHooks {
   warning(warning: McpError): void;
   /** The channel ended by itself. */
   closed(connection: Connection, reason: McpError): void;
+  /** The server has forgotten the session, and no request was there to learn it. */
+  sessionLost(connection: Connection): void;
 }
 
 /** Requests that open a connection: a server that does not know them must not be told that they are cancelled. */
@@ -47,19 +49,34 @@ export class Connection implements DialectChannel {
     });
   }
 
-  /** Starts the transport. @throws McpError when it does not start. */
+  /** Starts the transport. @throws McpError when it does not start; `ABORTED` as soon as the signal is aborted. */
   static async open(
     transport: Transport,
     dialect: ClientDialect,
     hooks: ConnectionHooks,
+    signal: AbortSignal | undefined,
   ): Promise<Connection> {
     const connection = new Connection(transport, dialect, hooks);
-    await transport.start({
-      message: (value) => connection.peer.receive(value),
-      error: (error) => hooks.warning(error),
-      waiting: (id, isWaiting) => connection.peer.hold(id, isWaiting),
-      close: (reason) => connection.#onClose(reason),
-    });
+    const giveUp = () => void transport.close();
+    signal?.addEventListener('abort', giveUp);
+    try {
+      if (signal?.aborted) throw signal.reason;
+      await transport.start({
+        message: (value) => connection.peer.receive(value),
+        error: (error) => hooks.warning(error),
+        waiting: (id, isWaiting) => connection.peer.hold(id, isWaiting),
+        close: (reason) => connection.#onClose(reason),
+      });
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
+    }
+    if (signal?.aborted) {
+      await connection.close();
+      const message = `Connecting to "${transport.name}" was aborted by the caller`;
+      throw new McpError('ABORTED', message, { cause: signal.reason });
+    }
     return connection;
   }
 
@@ -109,6 +126,16 @@ export class Connection implements DialectChannel {
     if (this.peer.closed) return;
     // Nobody waits for events of it any more, so a refusal changes nothing.
     await this.#callAbout(uri, 'resources/unsubscribe', timeoutMs).catch(() => {});
+  }
+
+  /** Told by the binding that the server has forgotten the session. */
+  loseSession(): void {
+    this.#hooks.sessionLost(this);
+  }
+
+  /** Told by the binding that something the server said by itself may not have arrived. */
+  missMessages(): void {
+    for (const tap of this.#taps) tap.missed?.();
   }
 
   /** Subscribes to every resource again, after a new session was opened. What the server refuses now is a warning. */

@@ -47,6 +47,8 @@ export interface DialectChannel {
 /** Someone who follows what arrives on one connection. */
 export interface ChannelTap {
   notification(method: string, params: JsonObject | undefined): void;
+  /** Notifications may have been lost, while the connection goes on. */
+  missed?(): void;
   closed(reason: McpError): void;
 }
 

@@ -33,9 +33,17 @@ export function httpBinding(url: string | URL, options: HttpClientOptions): Bind
       if (!transport) return;
       transport.resumable = true;
       // Whether the server has such a stream is for it to say; a fault of the stream is a warning of the transport.
-      connection.serverStream = transport.openStream({ headers: connection.dialect.headers('', undefined) });
+      connection.serverStream = transport.openStream({
+        headers: connection.dialect.headers('', undefined),
+        onGap: () => connection.missMessages(),
+        onSessionLost: () => connection.loseSession(),
+      });
     },
-    isSessionLost: (error) => httpErrorOf(error)?.sessionLost === true,
+    sessionLoss: (error) => {
+      const http = httpErrorOf(error);
+      if (!http?.sessionLost) return undefined;
+      return error === http || error instanceof RpcError ? 'refused' : 'broken';
+    },
     forgetSession: (connection) => streamableHttp(connection)?.forgetSession(),
     farewell: async (connection) => {
       const headers = connection.dialect.headers('', undefined);

@@ -16,8 +16,11 @@ import type { ClientDialect, RequestExtras } from './dialect.ts';
 import type { InputHandlers } from './input.ts';
 import { type NegotiationOptions, negotiate, renegotiate, reopenSession } from './negotiate.ts';
 import { answerRound } from './rounds.ts';
+import { untilAborted } from './until-aborted.ts';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** How long a server must have kept its sessions before it is trusted to keep the next one. */
+const CALM_MS = 60_000;
 
 export interface RequestOptions {
   /** Gives the request up: the server is told. The promise rejects with code `ABORTED`. */
@@ -59,6 +62,10 @@ export class Link {
   readonly #options: LinkOptions;
   #connection: Connection | undefined;
   #repairing: Promise<void> | undefined;
+  #isRestoring = false;
+  /** How many sessions in a row were lost soon, and when the last one was. */
+  #sessionLosses = 0;
+  #sessionLostAt = Number.NEGATIVE_INFINITY;
   #reconnection: Promise<void> | undefined;
   readonly #closing = new AbortController();
   /** Those who wait for the next connection, or for the end. */
@@ -68,7 +75,7 @@ export class Link {
 
   constructor(
     negotiation: Omit<NegotiationOptions, 'hooks'>,
-    hooks: Omit<ConnectionHooks, 'closed'>,
+    hooks: Omit<ConnectionHooks, 'closed' | 'sessionLost'>,
     options: LinkOptions,
   ) {
     this.#options = options;
@@ -79,6 +86,7 @@ export class Link {
         closed: (connection, reason) => {
           if (connection === this.#connection) this.#onLost(reason);
         },
+        sessionLost: (connection) => void this.#restoreSession(connection, connection.dialect),
       },
     };
   }
@@ -100,16 +108,17 @@ export class Link {
   }
 
   /**
-   * The connection, waited for where it is lost and can be made anew.
+   * Does something on the connection, which is waited for where it is lost and can be made anew; once more where the
+   * server refuses for a reason that can be mended.
    *
-   * @throws McpError when there will be none.
+   * @throws McpError when there will be no connection.
    */
-  async connected(): Promise<Connection> {
+  async onConnection<Value>(work: (connection: Connection) => Promise<Value>): Promise<Value> {
     while (this.connection.peer.closed) {
       if (this.closing.aborted || !this.#negotiation.binding.canReopen) throw this.connection.peer.closed;
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
-    return this.connection;
+    return this.#mending(this.connection, work);
   }
 
   /** Whether arguments of tools ride in headers as well. */
@@ -135,9 +144,9 @@ export class Link {
     options: RequestOptions,
     headers?: Record<string, string>,
   ): Promise<JsonObject> {
-    if (this.#reconnection) await this.#reconnection;
+    if (this.#reconnection) await this.#inTime(method, this.#reconnection, options);
     // Whether it worked is for the request itself to find out.
-    if (this.#repairing) await this.#repairing.catch(() => {});
+    if (this.#repairing) await this.#inTime(method, this.#repairing.catch(nothing), options);
     return this.#send(this.connection, method, params, options, headers);
   }
 
@@ -154,14 +163,12 @@ export class Link {
     return this.#driveRounds(method, params, first, options, headers);
   }
 
-  async notify(method: string, params: JsonObject | undefined): Promise<void> {
-    const { dialect, peer, transport } = this.connection;
-    const shaped = dialect.shape(params, undefined);
-    await peer.notify(
-      method,
-      shaped,
-      transport.carriesHeaders ? { headers: dialect.headers(method, shaped) } : undefined,
-    );
+  notify(method: string, params: JsonObject | undefined): Promise<void> {
+    return this.#mending(this.connection, async ({ dialect, peer, transport }) => {
+      const shaped = dialect.shape(params, undefined);
+      const headers = transport.carriesHeaders ? { headers: dialect.headers(method, shaped) } : undefined;
+      await peer.notify(method, shaped, headers);
+    });
   }
 
   /**
@@ -185,7 +192,7 @@ export class Link {
 
   async close(): Promise<void> {
     this.#closing.abort(new McpError('CLOSED', 'The client was closed'));
-    await this.#reconnection?.catch(() => {}); // Its caller hears of it; here it only has to be over.
+    await this.#reconnection?.catch(nothing); // Its caller hears of it; here it only has to be over.
     await this.#hangUp();
     this.#wakeWaiting();
   }
@@ -199,18 +206,38 @@ export class Link {
   ): Promise<JsonObject> {
     const { dialect } = connection;
     const sent = this.#sendOnce(connection, method, params, options, headers);
-    const { isSessionLost } = this.#negotiation.binding;
-    if (!dialect.renegotiates && !isSessionLost) return sent;
+    if (!dialect.renegotiates && !this.#negotiation.binding.sessionLoss) return sent;
     return sent.catch(async (error) => {
-      if (isUnsupportedVersion(error)) {
-        await this.#repair(connection, dialect, () => renegotiate(connection, error, this.#negotiation));
-      } else if (isSessionLost?.(error)) {
-        await this.#repair(connection, dialect, () => this.#reopenSession(connection));
-      } else {
-        throw error;
-      }
+      await this.#inTime(method, this.#mend(connection, dialect, error), options);
       return this.#sendOnce(connection, method, params, options, headers);
     });
+  }
+
+  async #mending<Value>(
+    connection: Connection,
+    work: (connection: Connection) => Promise<Value>,
+  ): Promise<Value> {
+    const { dialect } = connection;
+    try {
+      return await work(connection);
+    } catch (error) {
+      await this.#mend(connection, dialect, error);
+    }
+    return work(connection);
+  }
+
+  /** Mends what made a message fail, so that it can be sent again. @throws the error where that is not possible. */
+  #mend(connection: Connection, failed: ClientDialect, error: unknown): Promise<void> {
+    if (isUnsupportedVersion(error)) {
+      return this.#repair(connection, failed, () => renegotiate(connection, error, this.#negotiation));
+    }
+    switch (this.#negotiation.binding.sessionLoss?.(error)) {
+      case 'refused':
+        return this.#repair(connection, failed, () => this.#reopenSession(connection));
+      case 'broken':
+        void this.#restoreSession(connection, failed);
+    }
+    return Promise.reject(error);
   }
 
   #sendOnce(
@@ -258,6 +285,32 @@ export class Link {
     this.#options.onReconnect();
   }
 
+  /**
+   * Opens a session anew where no request will be sent again for it: who only listens must not wait for a call. A
+   * server that goes on losing sessions is left to the calls.
+   */
+  async #restoreSession(connection: Connection, lost: ClientDialect): Promise<void> {
+    if (this.#isRestoring || connection.dialect !== lost) return;
+    this.#isRestoring = true;
+    const backoff = readBackoff({});
+    if (performance.now() - this.#sessionLostAt > CALM_MS) this.#sessionLosses = 0;
+    while (this.#sessionLosses <= backoff.maxRetries) {
+      this.#sessionLostAt = performance.now();
+      const attempt = this.#sessionLosses++;
+      try {
+        if (attempt > 0) await wait(backoffDelay(backoff, attempt), this.closing);
+        if (connection === this.#connection && !connection.peer.closed) {
+          await this.#repair(connection, lost, () => this.#reopenSession(connection));
+        }
+        break;
+      } catch (error) {
+        if (this.closing.aborted) break;
+        this.#negotiation.hooks.warning(asMcpError(error));
+      }
+    }
+    this.#isRestoring = false;
+  }
+
   async #driveRounds(
     method: string,
     params: JsonObject | undefined,
@@ -290,17 +343,39 @@ export class Link {
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<JsonObject> {
+    const { handlers } = this.#options;
+    return this.#within(timeoutMs, signal, `The input that "${method}" asks for did not come`, (either) =>
+      answerRound(method, round, handlers, { signal: either }),
+    );
+  }
+
+  /** Waits for what a request needs before it can be sent, no longer than the request itself may take. */
+  #inTime<Value>(method: string, needed: Promise<Value>, options: RequestOptions): Promise<Value> {
+    const { timeoutMs = this.#options.timeoutMs, signal } = options;
+    const { name } = this.connection.transport;
+    return this.#within(timeoutMs, signal, `"${name}" could not be reached for "${method}"`, (either) =>
+      untilAborted(needed, either),
+    );
+  }
+
+  /** Does something with a signal that is aborted when the time is over, the caller gives up or the client is closed. */
+  async #within<Value>(
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    tooLate: string,
+    work: (signal: AbortSignal) => Promise<Value>,
+  ): Promise<Value> {
     const late = new AbortController();
     const timer =
       timeoutMs < LONGEST_TIMER_MS ? setTimeout(() => late.abort(), Math.max(0, timeoutMs)) : undefined;
     const signals = [late.signal, this.closing, ...(signal ? [signal] : [])];
     try {
-      return await answerRound(method, round, this.#options.handlers, { signal: AbortSignal.any(signals) });
+      return await work(AbortSignal.any(signals));
     } catch (error) {
       if (this.closing.aborted) throw this.closing.reason;
       if (!late.signal.aborted || signal?.aborted) throw error;
       const budget = Math.max(0, Math.round(timeoutMs));
-      throw new TimeoutError(`The input that "${method}" asks for did not come within ${budget} ms`, budget);
+      throw new TimeoutError(`${tooLate} within ${budget} ms`, budget);
     } finally {
       clearTimeout(timer);
     }
@@ -321,8 +396,7 @@ export class Link {
       return;
     }
     this.reconnect(autoReconnect).catch((error) => {
-      if (!this.closing.aborted)
-        onClose?.(error instanceof McpError ? error : new McpError('CLOSED', toError(error).message));
+      if (!this.closing.aborted) onClose?.(asMcpError(error));
     });
   }
 
@@ -353,6 +427,12 @@ export class Link {
     for (const wake of waiting) wake();
   }
 }
+
+function asMcpError(error: unknown): McpError {
+  return error instanceof McpError ? error : new McpError('CLOSED', toError(error).message);
+}
+
+function nothing(): void {}
 
 function isUnsupportedVersion(error: unknown): error is RpcError {
   return isModernError(error) && error.rpcCode === UNSUPPORTED_PROTOCOL_VERSION;

@@ -1,13 +1,14 @@
 import { McpError, toError } from '../../jsonrpc/index.ts';
 import type { SubscriptionFilter } from '../types/features.ts';
 import { backoffDelay, readBackoff, wait } from './backoff.ts';
-import type { ListenEvent, ListenSink, OpenListen } from './changes.ts';
+import { everythingIn, type ListenEvent, type ListenSink, type OpenListen } from './changes.ts';
 import type { DialectChannel } from './dialect.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** What a subscription needs of the client that it belongs to. */
 export interface ListenHost {
-  /** The connection to open on; waits while one is being made. Rejects when there will be none. */
-  connected(): Promise<DialectChannel>;
+  /** Does something on the connection; waits while one is being made. Rejects when there will be none. */
+  onConnection<Value>(work: (channel: DialectChannel) => Promise<Value>): Promise<Value>;
   /** Aborted when the client closes. */
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
@@ -52,10 +53,10 @@ export class Subscription implements AsyncIterable<ListenEvent> {
       each.addEventListener('abort', stop, { once: true, signal: subscription.#stop.signal });
     }
     try {
-      await subscription.#openOnce();
+      await untilAborted(subscription.#openOnce(), AbortSignal.any(signals));
     } catch (error) {
       subscription.#finish();
-      throw error;
+      throw host.closing.aborted ? host.closing.reason : error;
     }
     return subscription;
   }
@@ -94,8 +95,7 @@ export class Subscription implements AsyncIterable<ListenEvent> {
   }
 
   async #openOnce(): Promise<void> {
-    const { connected, timeoutMs } = this.#host;
-    const connection = await connected();
+    const { timeoutMs } = this.#host;
     let ended = false;
     const sink: ListenSink = {
       event: (event) => this.#add(event),
@@ -104,7 +104,9 @@ export class Subscription implements AsyncIterable<ListenEvent> {
         this.#onEnded(error);
       },
     };
-    const open = await connection.dialect.listen(connection, this.#filter, sink, timeoutMs);
+    const open = await this.#host.onConnection((channel) =>
+      channel.dialect.listen(channel, this.#filter, sink, timeoutMs),
+    );
     this.#honoured = open.honoured;
     if (this.#state.over) await open.close();
     else if (!ended) this.#open = open;
@@ -156,13 +158,4 @@ export class Subscription implements AsyncIterable<ListenEvent> {
     this.#stop.abort();
     this.#wake();
   }
-}
-
-function everythingIn(filter: SubscriptionFilter): ListenEvent[] {
-  const events: ListenEvent[] = [];
-  if (filter.toolsListChanged) events.push({ type: 'toolsListChanged' });
-  if (filter.promptsListChanged) events.push({ type: 'promptsListChanged' });
-  if (filter.resourcesListChanged) events.push({ type: 'resourcesListChanged' });
-  for (const uri of filter.resourceSubscriptions ?? []) events.push({ type: 'resourceUpdated', uri });
-  return events;
 }

@@ -184,6 +184,7 @@ export async function reopenSession(connection: Connection, options: Negotiation
   }
   options.binding.sessionOpened?.(connection);
   await connection.resubscribe(options.connectTimeoutMs);
+  connection.missMessages();
 }
 
 /**
@@ -210,8 +211,7 @@ export async function renegotiate(
 }
 
 async function open(transport: Transport, options: NegotiationOptions): Promise<Connection> {
-  options.signal?.throwIfAborted();
-  return Connection.open(transport, new SessionDialect(options.handlers), options.hooks);
+  return Connection.open(transport, new SessionDialect(options.handlers), options.hooks, options.signal);
 }
 
 async function probeServer(connection: Connection, options: NegotiationOptions): Promise<Probe> {

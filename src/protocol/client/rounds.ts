@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, McpError, toError } from '../../jsonrpc/index.ts';
 import { answerInput, type InputContext, type InputHandlers } from './input.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** How often by default a server may ask for input before one request is answered. */
 export const DEFAULT_MAX_ROUNDS = 10;
@@ -24,7 +25,7 @@ export async function answerRound(
   if (typeof requestState === 'string') retry.requestState = requestState;
   if (isJsonObject(inputRequests)) {
     const answers = answerAll(method, inputRequests, handlers, context);
-    retry.inputResponses = await orAborted(answers, context.signal);
+    retry.inputResponses = await untilAborted(answers, context.signal);
   } else if (retry.requestState === undefined) {
     throw new McpError(
       'INVALID_RESULT',
@@ -32,22 +33,6 @@ export async function answerRound(
     );
   }
   return retry;
-}
-
-/** Waits for `promise`, but no longer than until the signal is aborted: a handler may not heed it. */
-async function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () =>
-      reject(new McpError('ABORTED', 'The request was aborted by the caller', { cause: signal.reason }));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 async function answerAll(

@@ -12,7 +12,7 @@ import {
 import { isSessionRevision, REVISIONS, SESSION_REVISIONS, type SessionRevision } from '../revisions.ts';
 import type { SubscriptionFilter } from '../types/features.ts';
 import type { LoggingLevel } from '../types/identity.ts';
-import { type ListenSink, type OpenListen, readChange, wants } from './changes.ts';
+import { everythingIn, type ListenSink, type OpenListen, readChange, wants } from './changes.ts';
 import type { Connection } from './connection.ts';
 import type {
   ClientDialect,
@@ -88,6 +88,9 @@ export class SessionDialect implements ClientDialect {
       notification: (method, params) => {
         const event = readChange(method, params);
         if (event && wants(honoured, event)) sink.event(event);
+      },
+      missed: () => {
+        for (const event of everythingIn(honoured)) sink.event(event);
       },
       closed: (reason) => sink.ended(reason),
     });

@@ -69,7 +69,11 @@ const DISCOVERY = {
   ttlMs: 0,
   cacheScope: 'private',
 };
-const OPENED = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
+const OPENED = {
+  protocolVersion: '2025-11-25',
+  capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+  serverInfo: { name: 's', version: '1' },
+};
 
 /** What a server of the session dialect answers that has no use for sessions. */
 function sessionAnswer({ method, body }: Seen): Answer {
@@ -227,6 +231,57 @@ describe('sessions by HTTP, seen from the client', () => {
     await client.callTool('a');
     while (seen.filter(({ body }) => body.method === 'logging/setLevel').length < 2)
       await new Promise(setImmediate);
+  });
+
+  it('are opened anew when nobody but a listener is there, who may have missed something', async () => {
+    let stream: ServerResponse | undefined;
+    const { answer, forget } = sessions(404, () => undefined);
+    const { methods, connect } = await serve((seen, response) => {
+      const answered = answer(seen);
+      if (seen.method !== 'GET' || answered?.status === 404) return answered;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('retry: 1\n\n');
+      stream = response;
+      return undefined;
+    });
+    const client = await connect();
+    const subscription = await client.listen({ toolsListChanged: true });
+    const next = subscription[Symbol.asyncIterator]().next();
+    forget();
+    stream?.end();
+    expect(await next).toMatchObject({ value: { type: 'toolsListChanged' } });
+    expect(methods().filter((method) => method === 'initialize')).toHaveLength(2);
+  });
+
+  it('are opened anew for a subscription and for a notification', async () => {
+    const { answer, forget } = sessions(404, (body) => result(body, {}));
+    const { methods, connect } = await serve(answer);
+    const client = await connect({ roots: [] });
+    const count = (wanted: string) => methods().filter((method) => method === wanted).length;
+    forget();
+    await client.listen({ resourceSubscriptions: ['file:///a'] });
+    expect([count('initialize'), count('resources/subscribe')]).toEqual([2, 2]);
+    forget();
+    await client.setRoots([{ uri: 'file:///b' }]);
+    expect([count('initialize'), count('notifications/roots/list_changed')]).toEqual([3, 2]);
+  });
+
+  it('are opened anew without a second call where the server had taken the first', async () => {
+    const { answer, forget } = sessions(404, (body) => result(body, { content: [] }));
+    const { methods, connect } = await serve((seen, response) => {
+      if (seen.body.method !== 'tools/call' || (seen.body.params as JsonObject).name !== 'pay') {
+        return answer(seen);
+      }
+      forget();
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: 1\nretry: 1\ndata:\n\n');
+      return undefined;
+    });
+    const client = await connect();
+    await expect(Promise.all([client.callTool('pay'), client.callTool('pay')])).rejects.toMatchObject({
+      code: 'TRANSPORT_FAILED',
+    });
+    await client.callTool('after');
+    expect(methods().filter((method) => method === 'initialize')).toHaveLength(2);
+    expect(methods().filter((method) => method === 'tools/call')).toHaveLength(3);
   });
 
   it('cancel by notification', async () => {

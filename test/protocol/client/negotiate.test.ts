@@ -278,6 +278,23 @@ describe('connecting with the dialect "auto"', () => {
     }
   });
 
+  it('is aborted by the signal while its transport starts, and before', async () => {
+    for (const isEarly of [false, true]) {
+      const controller = new AbortController();
+      const [ours] = createLinkedPair();
+      let fail = (_: Error) => {};
+      ours.start = () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        });
+      ours.close = async () => fail(new Error('closed'));
+      if (isEarly) controller.abort(new Error('enough'));
+      const connecting = McpClient.connect(ours, { signal: controller.signal });
+      controller.abort(new Error('enough'));
+      await expect(connecting).rejects.toMatchObject({ code: 'ABORTED', cause: { message: 'enough' } });
+    }
+  });
+
   it('fails at the deadline of the handshake', async () => {
     const { server, client } = await probed({ connectTimeoutMs: 5 });
     server.error(1, -32601, 'no');

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { type ClientOptions, McpClient } from '../../../src/protocol/index.ts';
+import { type ClientOptions, McpClient, McpServer, serveWebSocket } from '../../../src/protocol/index.ts';
 import { createLinkedPair } from '../../../src/transport/index.ts';
 import { SESSION, STATELESS, WireServer } from '../wire-server.ts';
 
@@ -130,6 +132,53 @@ describe('reconnect', () => {
   it('is refused in process', async () => {
     const client = await McpClient.inProcess(new WireServer(STATELESS));
     await expect(client.reconnect()).rejects.toMatchObject({ code: 'NOT_SUPPORTED' });
+  });
+
+  it('lets no call wait longer than its deadline, or than its caller wants', async () => {
+    const address = new Address(new WireServer(STATELESS));
+    const client = await address.connect();
+    await address.server.close();
+    address.down = 1000;
+    const reconnecting = client.reconnect({ baseDelayMs: 1_000_000, maxDelayMs: 1_000_000, jitter: false });
+    const stopped = expect(reconnecting).rejects.toMatchObject({ code: 'CLOSED' });
+    const controller = new AbortController();
+    const aborted = client.callTool('t', {}, { signal: controller.signal });
+    controller.abort();
+    await expect(aborted).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(client.callTool('t', {}, { timeoutMs: 5 })).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: '"address" could not be reached for "tools/call" within 5 ms',
+    });
+    await client.close();
+    await stopped;
+  });
+
+  it('stops when the client is closed while an attempt hangs', async () => {
+    // Takes connections and never answers a handshake.
+    const silent = createServer((socket) => void socket.on('error', () => {}));
+    const listener = await serveWebSocket(new McpServer({ name: 's', version: '1' }));
+    const client = await McpClient.webSocket(String(listener.url));
+    await listener.close();
+    silent.listen(Number(new URL(String(listener.url)).port), '127.0.0.1');
+    await once(silent, 'listening');
+    const reached = once(silent, 'connection');
+    const stopped = expect(client.reconnect()).rejects.toMatchObject({ code: 'ABORTED' });
+    const [socket] = await reached;
+    await client.close();
+    await stopped;
+    socket.destroy();
+    silent.close();
+  });
+
+  it('is not waited for by a listener whose signal is aborted', async () => {
+    const address = new Address(new WireServer(STATELESS));
+    const client = await address.connect();
+    await address.server.close();
+    const controller = new AbortController();
+    const listening = client.listen({ toolsListChanged: true }, { signal: controller.signal });
+    controller.abort();
+    await expect(listening).rejects.toMatchObject({ code: 'ABORTED' });
+    await client.close();
   });
 
   it('stops when the client is closed', async () => {
