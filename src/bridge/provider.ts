@@ -253,12 +253,14 @@ function isSame(a: ImportedTool, b: ImportedTool): boolean {
 
 function readPolicy(options: ProviderOptions): CallPolicy {
   const { callTimeoutMs = DEFAULT_TIMEOUT_MS, maxCallTimeoutMs } = options;
-  const { maxResultChars = Number.POSITIVE_INFINITY, names = 'keep' } = options;
+  const { maxResultChars = Number.POSITIVE_INFINITY, names = 'keep', audio = 'note', prefix = '' } = options;
   assertTimeout('callTimeoutMs', callTimeoutMs);
   if (maxCallTimeoutMs !== undefined) assertTimeout('maxCallTimeoutMs', maxCallTimeoutMs);
   if (!(maxResultChars > 0)) throw new TypeError('maxResultChars must be a positive number of characters');
   if (names !== 'keep' && names !== 'model-safe') throw new TypeError('names must be "keep" or "model-safe"');
-  return { callTimeoutMs, maxCallTimeoutMs, maxResultChars, audio: options.audio ?? 'note' };
+  if (audio !== 'note' && audio !== 'part') throw new TypeError('audio must be "note" or "part"');
+  if (typeof prefix !== 'string') throw new TypeError('prefix must be a string');
+  return { callTimeoutMs, maxCallTimeoutMs, maxResultChars, audio };
 }
 
 function assertTimeout(option: string, value: number): void {

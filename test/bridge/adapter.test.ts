@@ -8,6 +8,7 @@ import {
   type AdapterOptions,
   createTool,
   McpServerAdapter,
+  type RegistryEvent,
   type Tool,
   type ToolContext,
   ToolError,
@@ -577,12 +578,24 @@ describe('McpServerAdapter', () => {
   });
 
   it('lets go of the registry when it is closed', async () => {
-    const { adapter, registry } = adapt([tool('a')]);
+    let listeners = 0;
+    class Watched extends ToolRegistry {
+      override onChange(listener: (event: RegistryEvent) => void) {
+        const stop = super.onChange(listener);
+        listeners++;
+        return () => {
+          listeners--;
+          stop();
+        };
+      }
+    }
+    const { adapter } = adapt([], { registry: new Watched() });
     const client = await speak(adapter, '2025-11-25');
+    expect(listeners).toBe(1);
     await adapter.close();
-    await adapter.close();
-    registry.register(tool('b'));
     expect(client.wire.closed).toBe(true);
+    expect(listeners).toBe(0);
+    await adapter.close();
   });
 
   it('refuses to be made without a registry, or without a name', () => {

@@ -70,9 +70,12 @@ describe('names of imported tools', () => {
     await server.close();
   });
 
-  it('refuses another way to name tools', async () => {
+  it.each([
+    [{ names: 'safe' }, 'names must be "keep" or "model-safe"'],
+    [{ prefix: 7 }, 'prefix must be a string'],
+    [{ audio: 'no' }, 'audio must be "note" or "part"'],
+  ])('refuses %j', async (options, why) => {
     // Sound: it is the point of this test to pass what the type does not allow.
-    const options = { names: 'safe' } as unknown as ProviderOptions;
-    await expect(namesOf([], options)).rejects.toThrow('names must be "keep" or "model-safe"');
+    await expect(namesOf([], options as unknown as ProviderOptions)).rejects.toThrow(new TypeError(why));
   });
 });
