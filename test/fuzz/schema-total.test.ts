@@ -28,7 +28,7 @@ const KEYWORDS = [
     'uniqueItems',
   ],
   ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependentRequired'],
-  ...['minimum', 'multipleOf', 'minLength', '__proto__', 'constructor', 'x'],
+  ...['minimum', 'multipleOf', 'minLength', '__proto__', 'constructor', 'x', '\ud800'],
 ];
 const WORDS = [
   ...[
@@ -56,6 +56,7 @@ const WORDS = [
     '(',
     '^a',
     '(a|a)*',
+    '\ud800',
   ],
 ];
 

@@ -279,6 +279,11 @@ describe('validity of the schema itself', () => {
       { patternProperties: { '[': true } },
       '/patternProperties/[ must be a pattern that can be matched safely',
     ],
+    [{ properties: { '\ud800': {} } }, '/properties/\ud800 has half a character in its name'],
+    [
+      { patternProperties: { '😀\udc00': {} } },
+      '/patternProperties/😀\udc00 has half a character in its name',
+    ],
     [{ $id: 'a#b' }, '/$id must be a URI reference without a fragment'],
     [{ $ref: 5 }, '/$ref must be a string'],
     [{ title: 5 }, '/title must be a string'],

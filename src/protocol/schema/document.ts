@@ -112,6 +112,7 @@ function measure(value: unknown, depth: number, total: { values: number; chars: 
 
 /** The base of a schema without an `$id`. */
 const NO_URI = 'schema://document/';
+const HALF_CHARACTER = /\p{Surrogate}/u;
 const REFERENCES: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
 
 interface PendingReference {
@@ -252,6 +253,8 @@ class SchemaReader {
     if (keyword.place !== undefined) refuseBranches(entries.length, path);
     for (const [name, schema] of entries) {
       const at = pointerTo(path, name);
+      // The compiler writes names into addresses, which cannot hold half a character.
+      if (HALF_CHARACTER.test(name)) refuse(at, 'has half a character in its name');
       if (keyword.shape === 'patternMap') refusePattern(name, at);
       if (keyword.shape === 'dependencies' && Array.isArray(schema)) {
         const expected = shapeFault('names', schema);
