@@ -167,16 +167,20 @@ export class McpServerAdapter {
 
   #define(tool: Tool, name: string): ToolDefinition | undefined {
     const { outputSchema } = tool;
-    const fault = inspectSchema(tool.inputSchema, { rootObject: true });
-    if (fault) {
-      this.#warnOnce(tool, `Left out tool ${JSON.stringify(name)}: its input schema ${describe(fault)}`);
-      return undefined;
-    }
+    if (this.#hasBadInput(tool, name)) return undefined;
     const outputFault = outputSchema && inspectSchema(outputSchema);
     if (!outputFault) return exportTool(tool, name, outputSchema);
     const message = `Listed tool ${JSON.stringify(name)} without its output schema, which ${describe(outputFault)}`;
     this.#warnOnce(tool, message);
     return exportTool(tool, name, undefined);
+  }
+
+  /** Warns where it has. */
+  #hasBadInput(tool: Tool, name: string): boolean {
+    const fault = inspectSchema(tool.inputSchema, { rootObject: true });
+    if (!fault) return false;
+    this.#warnOnce(tool, `Left out tool ${JSON.stringify(name)}: its input schema ${describe(fault)}`);
+    return true;
   }
 
   async #call(name: string, args: JsonObject | undefined, request: RequestContext): Promise<CallToolResult> {
@@ -205,11 +209,12 @@ export class McpServerAdapter {
   }
 
   /** @throws RpcError for a tool that is not offered. */
-  #compileInput({ inputSchema }: Tool, name: string): CompiledSchema {
+  #compileInput(tool: Tool, name: string): CompiledSchema {
     try {
-      if (isJsonObject(inputSchema) && inputSchema.type === 'object') return compileSchema(inputSchema);
+      if (!this.#hasBadInput(tool, name)) return compileSchema(tool.inputSchema);
     } catch (error) {
       if (!(error instanceof McpError)) throw error;
+      this.#hasBadInput(tool, name); // Now it is known.
     }
     const message = `Tool ${quote(name)} is not offered: its input schema cannot be used`;
     throw new RpcError(this.#unknownToolCode, message);

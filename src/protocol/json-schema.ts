@@ -43,7 +43,7 @@ export interface CompiledSchema {
  * Looks for a reason why a schema cannot be used, without compiling it: its dialect (2020-12 by default, 2019-09,
  * draft-07, draft-06), the shape of every keyword, patterns, bounds, and references that lead out of the schema. Never any
  * I/O. Costs microseconds, so that it can be asked for every tool of a list; the answer is kept with the schema object, which
- * must not change any more.
+ * must not change any more. A few faults show only when it is compiled, and are known here from then on.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
  */
@@ -69,7 +69,11 @@ export function compileSchema(schema: unknown): CompiledSchema {
   let entry = key === undefined ? undefined : byObject.get(key);
   if (entry === undefined) {
     entry = find(schema);
-    if (key !== undefined) byObject.set(key, entry);
+    if (key !== undefined) {
+      byObject.set(key, entry);
+      // Some faults show only to the compiler: whoever inspects the schema from now on hears of them too.
+      if (!(entry instanceof Compiled)) inspected.set(key, entry);
+    }
   }
   if (entry instanceof Compiled) return entry;
   const { path, reason } = entry;

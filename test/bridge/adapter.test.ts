@@ -20,6 +20,7 @@ import {
 import { type JsonObject, type McpError, RpcError } from '../../src/jsonrpc/index.ts';
 import { type JsonSchema, McpClient, type Revision } from '../../src/protocol/index.ts';
 import { type SpeakingClient, STATELESS, statelessMeta, WireClient } from '../protocol/server/wire-client.ts';
+import { deceptiveSchema } from './deceptive-schema.ts';
 
 const REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 const DIALECTS = [
@@ -155,6 +156,22 @@ describe.each(DIALECTS)('McpServerAdapter in the %s dialect', (dialect, revision
     expect(await namesOf(client)).toEqual(['near']);
     expect(await client.error('tools/call', { name: 'remote' })).toMatchObject({ code: -32601 });
     expect(requests).toEqual([]);
+  });
+
+  it('B52 leaves out a tool whose input schema turns out to be of no use, once that is known', async () => {
+    const deceptive = tool('deceptive', undefined, { inputSchema: deceptiveSchema() });
+    const { adapter, warnings } = adapt([deceptive, tool('honest')]);
+    const client = await speak(adapter, revision);
+    for (let round = 0; round < 2; round++) {
+      expect(await client.error('tools/call', { name: 'deceptive' })).toMatchObject({
+        code: -32601,
+        message: 'Tool "deceptive" is not offered: its input schema cannot be used',
+      });
+      expect(await namesOf(client)).toEqual(['honest']);
+    }
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'Left out tool "deceptive": its input schema has dynamic references with too many meanings',
+    ]);
   });
 
   it('B52 lists a tool again whose schema was mended, and warns anew of another fault', async () => {

@@ -10,6 +10,7 @@ import {
 import type { JsonObject, McpError } from '../../src/jsonrpc/index.ts';
 import { McpClient } from '../../src/protocol/index.ts';
 import { SESSION, STATELESS, WireServer } from '../protocol/wire-server.ts';
+import { deceptiveSchema } from './deceptive-schema.ts';
 
 const OBJECT = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
 const text = (value: string) => ({ type: 'text', text: value });
@@ -171,6 +172,19 @@ describe('structured content', () => {
     expect(await tool.call({})).toEqual({ content: [text('fine'), text('{"n":"any"}')] });
     await provider.refresh();
     expect(warnings).toHaveLength(1);
+  });
+
+  it('B34 is not checked by a schema that turns out to be of no use, which costs a warning', async () => {
+    const answer = { content: [], structuredContent: { n: 1 } };
+    const { tool, warnings } = await importTool(deceptiveSchema(), () => answer);
+    expect(warnings).toEqual([]);
+    for (let call = 0; call < 2; call++) expect(await tool.call({})).toEqual({ content: '{"n":1}' });
+    expect(warnings.map(({ code, message }) => [code, message])).toEqual([
+      [
+        'INVALID_SCHEMA',
+        expect.stringMatching(/^The results of tool "t" are not checked: .*too many meanings$/),
+      ],
+    ]);
   });
 
   it('B35 fails by default; another policy reaches registered tools with the next sync', async () => {
