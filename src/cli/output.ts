@@ -24,7 +24,8 @@ export class Output {
 
   /** How many characters fit in a line; Infinity where nobody looks. */
   get columns(): number {
-    return this.#out.isTTY ? (this.#out.columns ?? 80) : Number.POSITIVE_INFINITY;
+    // A terminal that was never told its size says 0.
+    return this.#out.isTTY ? this.#out.columns || 80 : Number.POSITIVE_INFINITY;
   }
 
   get isTerminal(): boolean {

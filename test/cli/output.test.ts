@@ -11,6 +11,13 @@ describe('Output', () => {
     expect(output.columns).toBe(100);
   });
 
+  it('takes a terminal that does not know its width for one of 80 columns', () => {
+    for (const size of [{}, { columns: 0 }]) {
+      const terminal = Object.assign(new PassThrough(), { isTTY: true, ...size });
+      expect(new Output(terminal, new PassThrough()).columns).toBe(80);
+    }
+  });
+
   it('leaves them as they are in a pipe, which has no width', async () => {
     const pipe = new PassThrough();
     const output = new Output(pipe, new PassThrough());

@@ -1,3 +1,4 @@
+import dns from 'node:dns';
 import { isIPv6 } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/jsonrpc/index.ts';
@@ -6,18 +7,6 @@ import { McpClient, oauth } from '../../src/protocol/index.ts';
 import { protect } from '../protocol/auth/protected-server.ts';
 import { ScriptedIssuer, sendJson } from '../protocol/auth/scripted-issuer.ts';
 import { ScriptedServer } from '../transport/http/scripted-server.ts';
-
-/** What every name leads to. */
-const found = vi.hoisted(() => ({ addresses: [] as string[] }));
-
-vi.mock('node:dns', async (importOriginal) => ({
-  ...(await importOriginal<typeof import('node:dns')>()),
-  lookup: (_host: string, _options: object, callback: (error: null, addresses: object[]) => void) =>
-    callback(
-      null,
-      found.addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })),
-    ),
-}));
 
 const PRIVATE = [
   'https://10.0.0.1',
@@ -72,12 +61,21 @@ describe('an address in a private network', () => {
   it.each([[['10.0.0.1']], [['8.8.8.8', 'fd00::1']], [['127.0.0.1']]])(
     'is not asked under a name that leads there: %j',
     async (addresses) => {
-      found.addresses = addresses;
-      const http = new AuthHttp({ ownHost: 'mcp.example.com', allowPrivate: false });
-      await expect(http.get(new URL('https://auth.example.com/'))).rejects.toMatchObject({
-        code: 'TRANSPORT_FAILED',
-        message: expect.stringMatching(/it is (this machine|in a private network)/),
-      });
+      const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+      const lookup = vi.spyOn(dns, 'lookup').mockImplementation(
+        // Sound: it is called with options.
+        ((_host: string, _options: object, callback: (error: null, addresses: object[]) => void) =>
+          callback(null, found)) as typeof dns.lookup,
+      );
+      try {
+        const http = new AuthHttp({ ownHost: 'mcp.example.com', allowPrivate: false });
+        await expect(http.get(new URL('https://auth.example.com/'))).rejects.toMatchObject({
+          code: 'TRANSPORT_FAILED',
+          message: expect.stringMatching(/it is (this machine|in a private network)/),
+        });
+      } finally {
+        lookup.mockRestore();
+      }
     },
   );
 });

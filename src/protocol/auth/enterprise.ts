@@ -5,7 +5,7 @@ import { type ClientCredentials, readCredentials } from './client-auth.ts';
 import { discoverServer } from './discovery.ts';
 import { AuthHttp } from './http.ts';
 import type { ServerMetadata } from './metadata.ts';
-import { hostOf } from './reach.ts';
+import { hostOf, isSecure } from './reach.ts';
 import { assertIssuer, type ClientRegistration } from './registration.ts';
 import type { Grant, GrantOptions, GrantOrder } from './server-tokens.ts';
 import { JWT_BEARER, requestToken, targetParameters } from './token-request.ts';
@@ -46,9 +46,9 @@ export function enterpriseManaged(options: EnterpriseOptions): HttpAuthorizer {
   readCredentials(options.identityProvider, 'identityProvider');
   const { clientId, identityProvider } = options;
   const { issuer, tokenEndpoint } = identityProvider;
-  if (!URL.canParse(issuer)) throw new TypeError('identityProvider.issuer must be an address');
-  if (tokenEndpoint !== undefined && !URL.canParse(tokenEndpoint)) {
-    throw new TypeError('identityProvider.tokenEndpoint must be an address');
+  for (const [name, address] of Object.entries({ issuer, tokenEndpoint })) {
+    if (address === undefined || (URL.canParse(address) && isSecure(new URL(address)))) continue;
+    throw new TypeError(`identityProvider.${name} must be an https address, or http on this machine`);
   }
   let bound = options.issuer;
   const grant: Grant = {

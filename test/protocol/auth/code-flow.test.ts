@@ -70,6 +70,18 @@ describe('the authorization code flow', () => {
     expect(issuer.authorizations[0]?.get('prompt')).toBe(prompt);
   });
 
+  it('asks for the scopes of the challenge, whatever the metadata of the resource says', async () => {
+    const issuer = await ScriptedIssuer.start();
+    const server = await protect(
+      issuer.url,
+      (token) => (issuer.tokens.has(token) ? { scopes: ['b', 'd'] } : undefined),
+      { requiredScopes: ['b', 'd'], scopesSupported: ['a', 'b'] },
+    );
+    const client = await McpClient.http(server.url, { authorizer: oauth({ onRedirect: issuer.agree }) });
+    closeBehindTest(() => client.close());
+    expect(issuer.authorizations.map((sent) => sent.get('scope'))).toEqual(['b d']);
+  });
+
   it('asks for the scopes that the host wants instead of all that there are', async () => {
     const issuer = await ScriptedIssuer.start();
     await connect(issuer, { scopes: ['b'] }, ['a', 'b', 'c']);

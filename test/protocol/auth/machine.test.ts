@@ -297,6 +297,16 @@ describe('enterpriseManaged', () => {
     expect(issuer.tokenRequests).toEqual([]);
   });
 
+  it.each([
+    [{ issuer: 'urn:example:idp' }, /identityProvider.issuer must be an https address/],
+    [{ issuer: 'http://idp.example.com' }, /identityProvider.issuer must be an https address/],
+    [{ tokenEndpoint: 'http://idp.example.com/token' }, /identityProvider.tokenEndpoint must be an https/],
+    [{ clientId: '' }, /identityProvider.clientId/],
+  ])('refuses an identity provider with %j at once', (part, message) => {
+    const identityProvider = { issuer: 'https://idp.example.com', clientId: 'c', ...part };
+    expect(() => enterpriseManaged({ clientId: 'c', identity: 'x', identityProvider })).toThrow(message);
+  });
+
   it('says that the organization refuses', async () => {
     const { idp, server, authorizer } = await enterprise({
       token: (_form, response) =>

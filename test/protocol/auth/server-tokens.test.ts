@@ -98,6 +98,21 @@ describe('tokens for a server', () => {
     expect(other.issuer.registrations).toEqual([]);
   });
 
+  it.each(['session', 'stateless'] as const)(
+    'are sent with every request of the %s dialect',
+    async (dialect) => {
+      const { issuer, server } = await start();
+      const authorizer = oauth({ onRedirect: issuer.agree });
+      const client = await McpClient.http(server.url, { authorizer, dialect });
+      await client.callTool('read');
+      await client.close();
+      const [first, ...others] = server.seen;
+      expect(first).toBeUndefined();
+      expect(others.length).toBeGreaterThanOrEqual(dialect === 'session' ? 4 : 2);
+      expect(new Set(others)).toEqual(new Set(['Bearer token-1']));
+    },
+  );
+
   it('are not asked of a user when a session ends', async () => {
     const issuer = await ScriptedIssuer.start();
     const server = await protect(issuer.url, (token) =>

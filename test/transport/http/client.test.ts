@@ -819,6 +819,30 @@ describe('authorization', () => {
     expect(server.received).toHaveLength(1);
   });
 
+  it('is not asked for another origin that a redirect leads to, nor answers its challenges', async () => {
+    const other = await ScriptedServer.start((_, response) => {
+      response.writeHead(401, { 'www-authenticate': 'Bearer scope="x"' }).end();
+    });
+    const server = await ScriptedServer.start((_, response) => {
+      response.writeHead(307, { location: `${other.origin}/mcp` }).end();
+    });
+    const asked: string[] = [];
+    const { transport } = await connected(server.url, {
+      redirect: 'follow',
+      authorizer: {
+        authorize: ({ url }) => {
+          asked.push(url);
+          return { authorization: 'Bearer secret' };
+        },
+        challenge: () => true,
+      },
+    });
+    expect(await failure(transport.send(request(1)))).toMatchObject({ code: 'UNAUTHORIZED', status: 401 });
+    expect(asked).toEqual([server.url]);
+    expect(server.received[0]?.headers.authorization).toBe('Bearer secret');
+    expect(other.received.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+  });
+
   it('leaves a challenge that nothing answers as it is, body and all', async () => {
     const server = await ScriptedServer.start((_, response) => {
       sendJson(response, { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'Who are you' } }, 403);
