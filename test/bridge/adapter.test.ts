@@ -331,6 +331,31 @@ describe.each(DIALECTS)('McpServerAdapter in the %s dialect', (dialect, revision
     expect(await client.wire.rest()).toEqual([]);
   });
 
+  it('B56 aborts the signal of a tool also where the host has one of its own', async () => {
+    const { signal: own } = new AbortController();
+    let aborted = () => {};
+    const heard = new Promise<void>((resolve) => {
+      aborted = resolve;
+    });
+    let started = () => {};
+    const running = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const waiting = tool('wait', async (_args, { signal }) => {
+      signal?.addEventListener('abort', aborted);
+      started();
+      await heard;
+      return 'too late';
+    });
+    const client = await speak(adapt([waiting], { context: { signal: own } }).adapter, revision);
+    const params = client.params({ name: 'wait' });
+    client.wire.send({ jsonrpc: '2.0', id: 'w', method: 'tools/call', params });
+    await running;
+    client.wire.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'w' } });
+    await heard;
+    expect(own.aborted).toBe(false);
+  });
+
   it('B56 never starts a tool whose call is cancelled right behind its request', async () => {
     let started = 0;
     const counting = tool('count', () => {

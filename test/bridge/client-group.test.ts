@@ -40,6 +40,17 @@ const node = (...args: string[]) => ({
   args: ['--input-type=module', '-e', SCRIPT, '--', ...args],
 });
 
+/** Answers these methods. */
+const serving = (methods: string) => ({
+  command: process.execPath,
+  args: [
+    '--input-type=module',
+    '-e',
+    `import { serve } from ${JSON.stringify(pathToFileURL(SERVER).href)}; serve({ ${methods} });`,
+  ],
+  cwd: folder,
+});
+
 const SILENT = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] };
 
 let folder: string;
@@ -205,6 +216,27 @@ describe('McpClientGroup.fromConfig', () => {
     expect([...group.members.keys()]).toEqual(['works']);
     expect([...group.failures].map(([name, { code }]) => [name, code])).toEqual([['gone', 'SPAWN_FAILED']]);
     expect(warnings).toEqual([...group.failures.values()]);
+  });
+
+  it('B28 ends a server whose tools cannot be read', async () => {
+    const list = `'tools/list': () => ({ tools: [], nextCursor: 'same' })`;
+    const { group } = await start({ endless: serving(list) });
+    expect(group.failures.get('endless')).toMatchObject({
+      code: 'PAGINATION',
+      message: expect.stringMatching(/^Cannot start server "endless": /),
+    });
+    expect(processesIn(folder)).toEqual([]);
+  });
+
+  it('B28 ends a server that works already when starting is given up', async () => {
+    const controller = new AbortController();
+    // What the warning is of is the last that is read of it.
+    const works = serving(`'tools/list': () => ({ tools: [7] })`);
+    const silent = { ...SILENT, cwd: folder };
+    const onWarning = () => setImmediate(() => controller.abort());
+    const starting = start({ works, silent }, { signal: controller.signal, onWarning });
+    await expect(starting).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(processesIn(folder)).toEqual([]);
   });
 
   it('B28 gives each server a deadline, and ends those that miss it', async () => {

@@ -229,6 +229,27 @@ describe.each(DIALECTS)('McpToolProvider.follow in the %s dialect', (dialect) =>
   });
 });
 
+it('B23 gives its subscription back when the first reading fails', async () => {
+  const server = new WireServer(STATELESS);
+  const client = await McpClient.inProcess(server);
+  const providing = provide(client);
+  server.result((await server.next()).id, { tools: [] });
+  const { provider, registry } = await providing;
+  const opening = provider.follow(registry);
+  const { id } = await server.next();
+  server.notify('notifications/subscriptions/acknowledged', {
+    _meta: { [SUBSCRIPTION_ID]: id },
+    notifications: { toolsListChanged: true },
+  });
+  server.error((await server.next()).id, -32603, 'No list today');
+  await expect(opening).rejects.toMatchObject({ rpcCode: -32603 });
+  expect(await server.next()).toMatchObject({
+    method: 'notifications/cancelled',
+    params: { requestId: id },
+  });
+  await client.close();
+});
+
 describe('a server that cannot tell of changes', () => {
   const silent = {
     ...SESSION,

@@ -108,6 +108,17 @@ describe('ToolRegistry', () => {
     expect(heard).toBe(3);
   });
 
+  it('tells a listener that is added during a change of the next one', () => {
+    const registry = new ToolRegistry();
+    const heard: string[] = [];
+    const add = () => registry.onChange(({ name }) => heard.push(name));
+    const stop = registry.onChange(add);
+    registry.register(named('a'));
+    stop();
+    registry.register(named('b'));
+    expect(heard).toEqual(['b']);
+  });
+
   it('reports a listener that throws, and the others hear the change all the same', () => {
     const warnings: string[] = [];
     const registry = new ToolRegistry({
