@@ -27,6 +27,8 @@ export class Connection implements DialectChannel {
   readonly transport: Transport;
   readonly peer: Peer;
   serverStream: Promise<unknown> | undefined;
+  /** Whether the dialect was taken from a saved verdict, and nothing has come yet that bears it out. */
+  isUnproven = false;
   readonly #hooks: ConnectionHooks;
   // How many listeners each resource has; the server hears of the first and of the last.
   readonly #subscribed = new Map<string, number>();

@@ -14,12 +14,12 @@ import { type BackoffOptions, backoffDelay, readBackoff, wait } from './backoff.
 import type { Connection, ConnectionHooks } from './connection.ts';
 import type { ClientDialect, RequestExtras } from './dialect.ts';
 import type { InputHandlers } from './input.ts';
-import { type NegotiationOptions, negotiate, renegotiate, reopenSession } from './negotiate.ts';
+import { type NegotiationOptions, negotiate, reconsider, renegotiate, reopenSession } from './negotiate.ts';
 import { answerRound } from './rounds.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** How long a server must have kept its sessions before it is trusted to keep the next one. */
+/** How long a server must have kept a session or a connection before it is trusted to keep the next one. */
 const CALM_MS = 60_000;
 
 export interface RequestOptions {
@@ -66,6 +66,9 @@ export class Link {
   /** How many sessions in a row were lost soon, and when the last one was. */
   #sessionLosses = 0;
   #sessionLostAt = Number.NEGATIVE_INFINITY;
+  /** How many connections in a row were lost soon after they had been made anew, and when the last one was made. */
+  #relapses = 0;
+  #remadeAt = Number.NEGATIVE_INFINITY;
   #reconnection: Promise<void> | undefined;
   readonly #closing = new AbortController();
   /** Those who wait for the next connection, or for the end. */
@@ -184,10 +187,7 @@ export class Link {
         new McpError('NOT_SUPPORTED', `Cannot reconnect to "${name}": this connection can be made only once`),
       );
     }
-    this.#reconnection ??= this.#reconnect(retry).finally(() => {
-      this.#reconnection = undefined;
-    });
-    return this.#reconnection;
+    return this.#startReconnecting(retry, 0);
   }
 
   async close(): Promise<void> {
@@ -207,10 +207,15 @@ export class Link {
     const { dialect } = connection;
     const sent = this.#sendOnce(connection, method, params, options, headers);
     if (!dialect.renegotiates && !this.#negotiation.binding.sessionLoss) return sent;
-    return sent.catch(async (error) => {
+    const onError = async (error: unknown) => {
       await this.#inTime(method, this.#mend(connection, dialect, error), options);
       return this.#sendOnce(connection, method, params, options, headers);
-    });
+    };
+    if (!connection.isUnproven) return sent.catch(onError);
+    return sent.then((result) => {
+      connection.isUnproven = false;
+      return result;
+    }, onError);
   }
 
   async #mending<Value>(
@@ -230,6 +235,13 @@ export class Link {
   #mend(connection: Connection, failed: ClientDialect, error: unknown): Promise<void> {
     if (isUnsupportedVersion(error)) {
       return this.#repair(connection, failed, () => renegotiate(connection, error, this.#negotiation));
+    }
+    const isDoubtful = connection.isUnproven || connection.dialect.name !== failed.name;
+    if (isDoubtful && isRefusal(error)) {
+      const reconsidered = () => reconsider(connection, error, this.#negotiation);
+      return this.#repair(connection, failed, reconsidered).catch(() => {
+        throw error;
+      });
     }
     switch (this.#negotiation.binding.sessionLoss?.(error)) {
       case 'refused':
@@ -395,13 +407,27 @@ export class Link {
       onClose?.(reason);
       return;
     }
-    this.reconnect(autoReconnect).catch((error) => {
+    // A server that takes every connection and ends it soon counts as one that cannot be reached.
+    this.#relapses = performance.now() - this.#remadeAt < CALM_MS ? this.#relapses + 1 : 0;
+    if (this.#relapses > Math.max(1, readBackoff(autoReconnect).maxRetries)) {
+      onClose?.(reason);
+      return;
+    }
+    this.#startReconnecting(autoReconnect, this.#relapses).catch((error) => {
       if (!this.closing.aborted) onClose?.(asMcpError(error));
     });
   }
 
-  async #reconnect(retry: BackoffOptions): Promise<void> {
+  #startReconnecting(retry: BackoffOptions, relapses: number): Promise<void> {
+    this.#reconnection ??= this.#reconnect(retry, relapses).finally(() => {
+      this.#reconnection = undefined;
+    });
+    return this.#reconnection;
+  }
+
+  async #reconnect(retry: BackoffOptions, relapses: number): Promise<void> {
     const backoff = readBackoff(retry);
+    if (relapses > 0) await wait(backoffDelay(backoff, relapses), this.closing);
     const lost = this.connection;
     await this.#hangUp();
     const { name, revision, server } = lost.dialect;
@@ -410,7 +436,9 @@ export class Link {
       try {
         this.closing.throwIfAborted();
         const connection = await negotiate({ ...this.#negotiation, prior, signal: this.closing });
+        if (connection.peer.closed) throw connection.peer.closed;
         this.#connection = connection;
+        this.#remadeAt = performance.now();
         break;
       } catch (error) {
         if (this.closing.aborted || attempt > backoff.maxRetries) throw error;
@@ -426,6 +454,12 @@ export class Link {
     this.#waiting.clear();
     for (const wake of waiting) wake();
   }
+}
+
+/** Whether a server answered that it does not understand, rather than being slow or gone. */
+function isRefusal(error: unknown): boolean {
+  if (isModernError(error)) return false;
+  return error instanceof McpError && (error.code === 'RPC_ERROR' || error.code === 'HTTP_STATUS');
 }
 
 function asMcpError(error: unknown): McpError {

@@ -5,6 +5,9 @@ import { everythingIn, type ListenEvent, type ListenSink, type OpenListen } from
 import type { DialectChannel } from './dialect.ts';
 import { untilAborted } from './until-aborted.ts';
 
+/** A subscription that was held this long is opened again soon when it drops. */
+const CALM_MS = 10_000;
+
 /** What a subscription needs of the client that it belongs to. */
 export interface ListenHost {
   /** Does something on the connection; waits while one is being made. Rejects when there will be none. */
@@ -28,6 +31,9 @@ export class Subscription implements AsyncIterable<ListenEvent> {
   readonly #waiting = new Map<string, ListenEvent>();
   readonly #stop = new AbortController();
   #open: OpenListen | undefined;
+  /** How often it was dropped soon after it had been opened, and when it was opened last. */
+  #drops = 0;
+  #openedAt = 0;
   #honoured: SubscriptionFilter = {};
   #wake = () => {};
   #state: { over: false } | { over: true; error?: Error } = { over: false };
@@ -108,6 +114,7 @@ export class Subscription implements AsyncIterable<ListenEvent> {
       channel.dialect.listen(channel, this.#filter, sink, timeoutMs),
     );
     this.#honoured = open.honoured;
+    this.#openedAt = performance.now();
     if (this.#state.over) await open.close();
     else if (!ended) this.#open = open;
   }
@@ -135,9 +142,10 @@ export class Subscription implements AsyncIterable<ListenEvent> {
 
   async #reopen(): Promise<void> {
     const backoff = readBackoff({});
+    if (performance.now() - this.#openedAt > CALM_MS) this.#drops = 0;
     for (let attempt = 1; ; attempt++) {
       try {
-        await wait(backoffDelay(backoff, attempt), this.#stop.signal);
+        await wait(backoffDelay(backoff, ++this.#drops), this.#stop.signal);
         await this.#openOnce();
         break;
       } catch (error) {

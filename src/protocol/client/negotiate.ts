@@ -74,6 +74,7 @@ async function negotiateOnce(options: NegotiationOptions): Promise<Connection> {
   try {
     if (wanted === 'stateless' && prior?.dialect === 'stateless') {
       connection.use(statelessDialect(options, priorRevision(prior), prior.server));
+      connection.isUnproven = options.dialect === 'auto';
       return connection;
     }
     if (wanted !== 'session') {
@@ -207,6 +208,26 @@ export async function renegotiate(
     throw unsupported(connection, versions);
   }
   await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
+  options.binding.sessionOpened?.(connection);
+}
+
+/**
+ * Goes on after the first request in the dialect of a saved verdict was refused: probes, and opens a session where the
+ * server turns out to be of the other dialect.
+ *
+ * @throws what was refused with, where the verdict holds.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions
+ */
+export async function reconsider(
+  connection: Connection,
+  refusal: unknown,
+  options: NegotiationOptions,
+): Promise<void> {
+  const probe = await probeServer(connection, options);
+  const isSession = probe.found === 'session';
+  if (isSession) await initialize(connection, options.identity, options.handlers, handshakeOptions(options));
+  connection.isUnproven = false;
+  if (!isSession) throw refusal;
   options.binding.sessionOpened?.(connection);
 }
 

@@ -416,6 +416,46 @@ describe('a saved verdict', () => {
   });
 });
 
+describe('a saved verdict of the stateless dialect', () => {
+  const legacy = {
+    ...SESSION,
+    'tools/call': ({ id, params }: JsonRpcRequest, wire: WireServer) => {
+      if (!params?._meta) return { content: [] };
+      wire.error(id, -32602, 'Invalid request parameters');
+      return undefined;
+    },
+  };
+
+  it('that no longer holds is found out by the first request that is refused, and that is sent again', async () => {
+    const { verdict } = await connect(new WireServer(STATELESS));
+    const server = new WireServer(legacy);
+    const client = await connect(server, { prior: verdict });
+    await Promise.all([client.callTool('a'), client.callTool('b')]);
+    expect(client.dialect).toBe('session');
+    expect(server.methods.filter((method) => method === 'initialize')).toHaveLength(1);
+    expect(server.methods.filter((method) => method === 'tools/call')).toHaveLength(4);
+  });
+
+  it('is not doubted once an answer came, nor where the dialect was asked for, and once at most', async () => {
+    const { verdict } = await connect(new WireServer(STATELESS));
+    const server = new WireServer({ ...legacy, ...STATELESS, 'tools/list': () => ({ tools: [] }) });
+    const client = await connect(server, { prior: verdict });
+    for (const _ of [1, 2]) await expect(client.callTool('a')).rejects.toMatchObject({ rpcCode: -32602 });
+    expect(server.methods).toEqual(['tools/call', 'server/discover', 'tools/call']);
+
+    server.received.length = 0;
+    const proven = await connect(server, { prior: verdict });
+    await proven.listTools();
+    await expect(proven.callTool('a')).rejects.toMatchObject({ rpcCode: -32602 });
+    expect(server.methods).toEqual(['tools/list', 'tools/call']);
+
+    server.received.length = 0;
+    const insisting = await connect(server, { prior: verdict, dialect: 'stateless' });
+    await expect(insisting.callTool('a')).rejects.toMatchObject({ rpcCode: -32602 });
+    expect(server.methods).toEqual(['tools/call']);
+  });
+});
+
 describe('a revision that is refused on an ordinary request', () => {
   const refuse = (supported: unknown[]) => ({
     'tools/call': ({ id }: JsonRpcRequest, wire: WireServer) => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { McpError } from '../../../src/jsonrpc/index.ts';
 import { type ClientOptions, McpClient, McpServer, serveWebSocket } from '../../../src/protocol/index.ts';
 import { createLinkedPair } from '../../../src/transport/index.ts';
 import { SESSION, STATELESS, WireServer } from '../wire-server.ts';
@@ -89,6 +90,23 @@ describe.each([
 });
 
 describe('reconnect', () => {
+  it('by itself gives up a server that takes every connection and ends it at once', async () => {
+    const server = new WireServer(STATELESS);
+    let attempts = 0;
+    const lost = new Promise<McpError>((resolve) => {
+      const open = () => {
+        const [ours, theirs] = createLinkedPair('address');
+        void server.connect(theirs);
+        if (attempts++ > 0) setImmediate(() => theirs.close());
+        return ours;
+      };
+      const options = { autoReconnect: { ...FAST, maxRetries: 3 }, onClose: resolve };
+      void McpClient.connect(open, options).then(() => server.close());
+    });
+    expect(await lost).toMatchObject({ code: 'CLOSED' });
+    expect(attempts).toBe(5);
+  });
+
   it('opens subscriptions again', async () => {
     const address = new Address(new WireServer(STATELESS));
     const client = await address.connect();
