@@ -14,10 +14,12 @@ export class ChangeFeed {
   readonly #uris = new Set<string>();
   #scheduled = false;
 
-  /** Returns what ends it. */
-  listen(listener: ChangeListener): () => void {
+  listen(listener: ChangeListener): void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  }
+
+  unlisten(listener: ChangeListener): void {
+    this.#listeners.delete(listener);
   }
 
   listChanged(list: ChangedList): void {
@@ -58,33 +60,42 @@ export const LIST_CHANGED: { readonly [list in ChangedList]: string } = {
   resources: 'notifications/resources/list_changed',
 };
 
+/** Who has an outbox. */
+export interface ChangeSender {
+  /** Sends the notification that a key stands for. A promise means that the client is behind. */
+  sendChange(key: string): void | Promise<void>;
+}
+
 /**
  * Sends notifications to one client at the pace it takes them: while it is behind, one that waits already is not
  * queued again, so what waits is bounded by what can change.
  */
 export class ChangeOutbox {
-  readonly #send: (key: string) => void | Promise<void>;
-  readonly #waiting = new Set<string>();
+  readonly #owner: ChangeSender;
+  /** There only while something waits: nearly all listeners wait for changes themselves. */
+  #waiting: Set<string> | undefined;
   #blocked = false;
 
-  /** `send` sends the notification that a key stands for. */
-  constructor(send: (key: string) => void | Promise<void>) {
-    this.#send = send;
+  constructor(owner: ChangeSender) {
+    this.#owner = owner;
   }
 
   push(key: string): void {
+    this.#waiting ??= new Set();
     this.#waiting.add(key);
     if (!this.#blocked) this.#flush();
   }
 
   /** Drops what waits. */
   clear(): void {
-    this.#waiting.clear();
+    this.#waiting?.clear();
   }
 
   #flush(): void {
-    for (const key of this.#waiting) {
-      this.#waiting.delete(key);
+    const waiting = this.#waiting;
+    if (!waiting) return;
+    for (const key of waiting) {
+      waiting.delete(key);
       const sent = this.#trySend(key);
       if (!sent) continue;
       this.#blocked = true;
@@ -95,14 +106,15 @@ export class ChangeOutbox {
       sent.then(resume, resume);
       return;
     }
+    this.#waiting = undefined;
   }
 
   /** A client that is gone, or was cut off, is for its transport to report: here nobody waits for it. */
   #trySend(key: string): void | Promise<void> {
     try {
-      return this.#send(key);
+      return this.#owner.sendChange(key);
     } catch {
-      this.#waiting.clear();
+      this.#waiting?.clear();
     }
   }
 }

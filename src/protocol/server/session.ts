@@ -24,7 +24,13 @@ import {
   type LoggingLevel,
 } from '../types/identity.ts';
 import type { InputRequest } from '../types/input.ts';
-import { type ChangedList, type ChangeListener, ChangeOutbox, LIST_CHANGED } from './changes.ts';
+import {
+  type ChangedList,
+  type ChangeListener,
+  ChangeOutbox,
+  type ChangeSender,
+  LIST_CHANGED,
+} from './changes.ts';
 import { Context } from './context.ts';
 import type { ServerCore } from './core.ts';
 import type { Carrier, ClientDescription, OpenRequest, RequestScope, ServerDialect } from './dialect.ts';
@@ -41,18 +47,19 @@ const DEFAULT_LOG_LEVEL = LOGGING_LEVELS.indexOf('info');
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
  */
-export class Session implements ServerDialect, RequestScope, ChangeListener {
+export class Session implements ServerDialect, RequestScope, ChangeListener, ChangeSender {
   readonly name = 'session';
   readonly state = undefined;
   readonly isInterrupted = false;
   readonly #core: ServerCore;
-  readonly #outbox: ChangeOutbox;
-  readonly #watched = new Set<string>();
+  readonly #notify: (method: string, params: JsonObject | undefined) => void | Promise<void>;
+  readonly #outbox = new ChangeOutbox(this);
+  /** The resources that the client watches, once it has watched any. */
+  #watched: Set<string> | undefined;
   #phase: 'new' | 'opening' | 'open' | 'closed' = 'new';
   #revision: SessionRevision = SESSION_REVISIONS[0];
   #client: ClientDescription = { capabilities: {} };
   #logLevel = DEFAULT_LOG_LEVEL;
-  #unlisten: (() => void) | undefined;
 
   /** `notify` sends what belongs to no request. A promise means that the client is behind. */
   constructor(
@@ -60,11 +67,7 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
     notify: (method: string, params: JsonObject | undefined) => void | Promise<void>,
   ) {
     this.#core = core;
-    this.#outbox = new ChangeOutbox((key) => {
-      const list = LISTS.find((name) => name === key);
-      if (list) return notify(LIST_CHANGED[list], undefined);
-      return notify('notifications/resources/updated', { uri: key.slice(URI_KEY.length) });
-    });
+    this.#notify = notify;
   }
 
   /**
@@ -116,13 +119,13 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
   notified({ method }: JsonRpcNotification): void {
     if (method !== 'notifications/initialized' || this.#phase !== 'opening') return;
     this.#phase = 'open';
-    this.#unlisten = this.#core.feed.listen(this);
+    this.#core.feed.listen(this);
   }
 
   /** Nothing is sent any more. Idempotent. */
   close(): void {
     this.#phase = 'closed';
-    this.#unlisten?.();
+    this.#core.feed.unlisten(this);
     this.#outbox.clear();
   }
 
@@ -131,7 +134,13 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
   }
 
   resourceUpdated(uri: string): void {
-    if (this.#watched.has(uri)) this.#outbox.push(URI_KEY + uri);
+    if (this.#watched?.has(uri)) this.#outbox.push(URI_KEY + uri);
+  }
+
+  sendChange(key: string): void | Promise<void> {
+    const list = LISTS.find((name) => name === key);
+    if (list) return this.#notify(LIST_CHANGED[list], undefined);
+    return this.#notify('notifications/resources/updated', { uri: key.slice(URI_KEY.length) });
   }
 
   async ask(context: OpenRequest, questions: Questions): Promise<Answers> {
@@ -210,6 +219,7 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
   #watch(params: JsonObject): object {
     const uri = requireString(params, 'uri');
     const { maxWatchedResources } = this.#core.settings;
+    this.#watched ??= new Set();
     if (this.#watched.size >= maxWatchedResources && !this.#watched.has(uri)) {
       throw invalidParams(`Cannot watch more than ${maxWatchedResources} resources in one session`);
     }
@@ -218,7 +228,7 @@ export class Session implements ServerDialect, RequestScope, ChangeListener {
   }
 
   #unwatch(params: JsonObject): object {
-    this.#watched.delete(requireString(params, 'uri'));
+    this.#watched?.delete(requireString(params, 'uri'));
     return {};
   }
 }

@@ -2,7 +2,13 @@ import { INTERNAL_ERROR, isJsonObject, type JsonObject, RpcError } from '../../j
 import { META_SUBSCRIPTION_ID } from '../meta.ts';
 import type { SubscriptionFilter } from '../types/features.ts';
 import type { ServerCapabilities } from '../types/identity.ts';
-import { type ChangedList, type ChangeListener, ChangeOutbox, LIST_CHANGED } from './changes.ts';
+import {
+  type ChangedList,
+  type ChangeListener,
+  ChangeOutbox,
+  type ChangeSender,
+  LIST_CHANGED,
+} from './changes.ts';
 import type { Context } from './context.ts';
 import type { ServerCore } from './core.ts';
 import type { Carrier } from './dialect.ts';
@@ -39,16 +45,11 @@ export class Subscriptions {
     const filter = readFilter(context.params.notifications, this.#core.settings.maxWatchedResources);
     const honoured = honour(filter, this.#core.capabilities);
     this.#count(context.carrier, 1);
-    const subscription = new Subscription(context, honoured);
+    const subscription = new Subscription(this, context, honoured);
     this.#open.add(subscription);
-    const unlisten = this.#core.feed.listen(subscription);
+    this.#core.feed.listen(subscription);
     subscription.acknowledge();
-    return subscription.ended.then((result) => {
-      unlisten();
-      this.#open.delete(subscription);
-      this.#count(context.carrier, -1);
-      return result;
-    });
+    return subscription.ended;
   }
 
   /** Ends those of one carrier, or all, in good order. */
@@ -56,6 +57,13 @@ export class Subscriptions {
     for (const subscription of [...this.#open]) {
       if (carrier === undefined || subscription.context.carrier === carrier) subscription.end();
     }
+  }
+
+  /** One of them is over. */
+  forget(subscription: Subscription): void {
+    if (!this.#open.delete(subscription)) return;
+    this.#core.feed.unlisten(subscription);
+    this.#count(subscription.context.carrier, -1);
   }
 
   #count(carrier: Carrier, change: 1 | -1): void {
@@ -68,25 +76,24 @@ export class Subscriptions {
   }
 }
 
-class Subscription implements ChangeListener {
+class Subscription implements ChangeListener, ChangeSender {
   readonly context: Context;
   /** Resolves with the answer to the request when it is over. */
   readonly ended: Promise<JsonObject>;
+  readonly #owner: Subscriptions;
   readonly #filter: SubscriptionFilter;
-  readonly #watched: ReadonlySet<string>;
-  readonly #outbox: ChangeOutbox;
-  readonly #meta: JsonObject;
+  readonly #watched: ReadonlySet<string> | undefined;
+  readonly #outbox = new ChangeOutbox(this);
   #resolve: (result: JsonObject) => void = () => {};
 
-  constructor(context: Context, filter: SubscriptionFilter) {
+  constructor(owner: Subscriptions, context: Context, filter: SubscriptionFilter) {
+    this.#owner = owner;
     this.context = context;
     this.#filter = filter;
-    this.#watched = new Set(filter.resourceSubscriptions);
-    this.#meta = Object.freeze({ [META_SUBSCRIPTION_ID]: context.requestId });
+    if (filter.resourceSubscriptions) this.#watched = new Set(filter.resourceSubscriptions);
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    this.#outbox = new ChangeOutbox((key) => this.#send(key));
     context.signal.addEventListener('abort', () => this.end(), { once: true });
   }
 
@@ -100,15 +107,20 @@ class Subscription implements ChangeListener {
   }
 
   resourceUpdated(uri: string): void {
-    if (this.#watched.has(uri)) this.#outbox.push(UPDATED + uri);
+    if (this.#watched?.has(uri)) this.#outbox.push(UPDATED + uri);
   }
 
   end(): void {
     this.#outbox.clear();
+    this.#owner.forget(this);
     this.#resolve({ _meta: this.#meta });
   }
 
-  #send(key: string): void | Promise<void> {
+  get #meta(): JsonObject {
+    return { [META_SUBSCRIPTION_ID]: this.context.requestId };
+  }
+
+  sendChange(key: string): void | Promise<void> {
     const { carrier, requestId } = this.context;
     if (this.context.signal.aborted) return;
     if (key === ACKNOWLEDGEMENT)

@@ -61,10 +61,17 @@ export class HttpEndpoint {
     const answered = this.#route(exchange);
     if (!answered) return;
     this.#running++;
-    return answered.finally(() => {
-      if (--this.#running === 0) this.#onIdle();
-    });
+    return answered.then(this.#onAnswered, this.#onFailed);
   }
+
+  // Made once, not for each exchange: an answer may take for ever.
+  readonly #onAnswered = (): void => {
+    if (--this.#running === 0) this.#onIdle();
+  };
+  readonly #onFailed = (error: unknown): never => {
+    this.#onAnswered();
+    throw error;
+  };
 
   #route(exchange: HttpExchange): void | Promise<void> {
     if (this.#closed) return refuse(exchange, 503, INTERNAL_ERROR, 'The server is shutting down');

@@ -1,15 +1,8 @@
-import {
-  type CallOptions,
-  type JsonObject,
-  type JsonRpcMessage,
-  type JsonRpcNotification,
-  McpError,
-  Peer,
-  type RequestId,
-} from '../../../jsonrpc/index.ts';
+import type { CallOptions, JsonObject, JsonRpcNotification, McpError } from '../../../jsonrpc/index.ts';
 import type { HttpExchange, HttpHeaders } from '../../../transport/index.ts';
 import type { ServerCore } from '../core.ts';
 import { Session } from '../session.ts';
+import { ClientCalls, notification } from './client-calls.ts';
 import { LoggedStream, readEventId, type StreamSettings } from './logged-stream.ts';
 import { type ExchangeHost, SessionExchange } from './session-exchange.ts';
 
@@ -27,13 +20,14 @@ export class HttpSession implements ExchangeHost {
   /** Who opened it: nobody else may use it. */
   readonly principal: string;
   readonly dialect: Session;
+  readonly #core: ServerCore;
   readonly #settings: StreamSettings;
-  readonly #peer: Peer;
-  readonly #exchanges = new Set<SessionExchange>();
-  readonly #streams = new Map<number, LoggedStream>();
-  /** Where each of our requests to the client was sent. */
-  readonly #routes = new Map<RequestId, LoggedStream>();
+  // A server may hold very many sessions that do nothing: each of these is there only while it has something.
+  #calls: ClientCalls | undefined;
+  #exchanges: Set<SessionExchange> | undefined;
+  #streams: Map<number, LoggedStream> | undefined;
   #standalone: LoggedStream | undefined;
+  #closed: McpError | undefined;
   #nextStream = 1;
   /** When it was last used, as `performance.now()` counts. */
   lastUsed = performance.now();
@@ -41,20 +35,12 @@ export class HttpSession implements ExchangeHost {
   constructor(id: string, principal: string, core: ServerCore, settings: StreamSettings) {
     this.id = id;
     this.principal = principal;
+    this.#core = core;
     this.#settings = settings;
     // What belongs to no request goes out on the stream that the client keeps for it, where it keeps one.
     this.dialect = new Session(core, (method, params) =>
       this.#standalone?.send(notification(method, params)),
     );
-    this.#peer = new Peer({
-      name: 'client',
-      send: (message) => this.#route(message),
-      onAbandon: ({ id: call, reason }) => {
-        const params = { requestId: call, reason: reason.message };
-        void this.#routes.get(call)?.send(notification('notifications/cancelled', params));
-      },
-      onError: (error) => core.report(error),
-    });
   }
 
   /** The client gets to know the session when it is open, and not when it was refused. */
@@ -65,7 +51,7 @@ export class HttpSession implements ExchangeHost {
   /** Whether it is being used this very moment. */
   get isBusy(): boolean {
     if (this.#standalone?.isLive) return true;
-    for (const exchange of this.#exchanges) if (exchange.isRunning) return true;
+    for (const exchange of this.#exchanges ?? []) if (exchange.isRunning) return true;
     return false;
   }
 
@@ -76,9 +62,11 @@ export class HttpSession implements ExchangeHost {
   ): Promise<void> {
     const [requests, refusals, isBatch] = batch;
     const answering = new SessionExchange(this, exchange, isBatch);
+    this.#exchanges ??= new Set();
     this.#exchanges.add(answering);
     await answering.answer(requests, refusals);
     this.#exchanges.delete(answering);
+    if (this.#exchanges.size === 0) this.#exchanges = undefined;
   }
 
   /** Takes a notification of the client. */
@@ -86,9 +74,9 @@ export class HttpSession implements ExchangeHost {
     const { method, params } = message;
     if (method === 'notifications/cancelled') {
       const reason = typeof params?.reason === 'string' ? params.reason : 'The client cancelled the request';
-      for (const exchange of this.#exchanges) exchange.cancel(params?.requestId, reason);
+      for (const exchange of this.#exchanges ?? []) exchange.cancel(params?.requestId, reason);
     } else if (method === 'notifications/progress') {
-      if (params) this.#peer.progress(params.progressToken, params);
+      if (params) this.#calls?.progress(params);
     } else {
       this.dialect.notified(message);
     }
@@ -96,7 +84,7 @@ export class HttpSession implements ExchangeHost {
 
   /** Takes the client's answer to a request of ours. */
   responded(response: unknown): void {
-    this.#peer.receive(response);
+    this.#openCalls().responded(response);
   }
 
   /** Opens the stream for what belongs to no request. An older one is ended. */
@@ -112,7 +100,7 @@ export class HttpSession implements ExchangeHost {
    */
   async resume(lastEventId: string, exchange: HttpExchange): Promise<boolean> {
     const position = readEventId(lastEventId);
-    const stream = position && this.#streams.get(position.stream);
+    const stream = position && this.#streams?.get(position.stream);
     if (!stream) return false;
     return stream.resume(position.seq, () => exchange.stream(this.replyHeaders));
   }
@@ -120,58 +108,51 @@ export class HttpSession implements ExchangeHost {
   openStream(exchange: HttpExchange): LoggedStream {
     const number = this.#nextStream++;
     const stream = new LoggedStream(this.id, number, this.#settings);
+    this.#streams ??= new Map();
     this.#streams.set(number, stream);
-    this.#forgetFinished();
+    this.#forgetFinished(this.#streams);
     stream.open(exchange.stream(this.replyHeaders), this.dialect.traits.primedStreams);
     return stream;
   }
 
-  async callOn(
+  callOn(
     stream: LoggedStream,
     method: string,
     params: JsonObject | undefined,
     options: CallOptions,
   ): Promise<JsonObject> {
-    const id = this.#peer.nextId();
-    this.#routes.set(id, stream);
-    try {
-      return await this.#peer.call(method, params, { ...options, id });
-    } finally {
-      this.#routes.delete(id);
-    }
+    return this.#openCalls().call(stream, method, params, options);
   }
 
   /** Ends everything: requests are aborted, streams end, nothing is kept. Idempotent. */
   close(reason: McpError): void {
+    this.#closed ??= reason;
     this.dialect.close();
-    this.#peer.close(reason);
-    for (const exchange of this.#exchanges) exchange.abort(reason);
-    for (const stream of this.#streams.values()) {
+    this.#calls?.close(reason);
+    for (const exchange of this.#exchanges ?? []) exchange.abort(reason);
+    for (const stream of this.#streams?.values() ?? []) {
       stream.finish();
       void this.#settings.log.drop(stream.key);
     }
-    this.#streams.clear();
+    this.#streams = undefined;
     this.#standalone = undefined;
   }
 
-  #route(message: JsonRpcMessage): void | Promise<void> {
-    const id = 'id' in message ? message.id : undefined;
-    const stream = id === undefined || id === null ? undefined : this.#routes.get(id);
-    if (!stream) throw new McpError('CLOSED', 'Cannot send to the client: its stream is gone');
-    return stream.send(message);
+  #openCalls(): ClientCalls {
+    if (!this.#calls) {
+      this.#calls = new ClientCalls((error) => this.#core.report(error));
+      if (this.#closed) this.#calls.close(this.#closed);
+    }
+    return this.#calls;
   }
 
-  #forgetFinished(): void {
-    if (this.#streams.size <= MAX_FINISHED_STREAMS) return;
-    for (const [number, stream] of this.#streams) {
+  #forgetFinished(streams: Map<number, LoggedStream>): void {
+    if (streams.size <= MAX_FINISHED_STREAMS) return;
+    for (const [number, stream] of streams) {
       if (!stream.isFinished) continue;
-      this.#streams.delete(number);
+      streams.delete(number);
       void this.#settings.log.drop(stream.key);
-      if (this.#streams.size <= MAX_FINISHED_STREAMS) return;
+      if (streams.size <= MAX_FINISHED_STREAMS) return;
     }
   }
-}
-
-function notification(method: string, params: JsonObject | undefined): JsonRpcNotification {
-  return params === undefined ? { jsonrpc: '2.0', method } : { jsonrpc: '2.0', method, params };
 }
