@@ -75,6 +75,21 @@ describe('an issuer', () => {
     expect(error.message.length).toBeLessThan(700);
   });
 
+  it('may nest what it answers as deep as it likes', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const issuer: ScriptedIssuer = await ScriptedIssuer.start({
+      token: (_form, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(`{"access_token":"${issuer.issue()}","token_type":"Bearer","other":${deep}}`);
+      },
+    });
+    const server = await protect(issuer.url, (token) =>
+      issuer.tokens.has(token) ? { scopes: [] } : undefined,
+    );
+    const client = await McpClient.http(server.url, { authorizer: oauth({ onRedirect: issuer.agree }) });
+    await client.close();
+  });
+
   it.each([200, 204, 304, 500, 599, 999])(
     'that answers with nothing and status %i is refused',
     async (status) => {

@@ -4,7 +4,6 @@ import type { DpopKey } from './dpop.ts';
 import type { AuthHttp } from './http.ts';
 import { type LoopbackOptions, LoopbackReceiver } from './loopback.ts';
 import type { ServerMetadata } from './metadata.ts';
-import { isSecure } from './reach.ts';
 import type { RegisteredClient } from './records.ts';
 import { type ClientSources, chooseClient, forgetClient, registeredRedirects } from './registration.ts';
 import { abortable } from './shared-run.ts';
@@ -58,7 +57,7 @@ export async function authorizeByCode(
 ): Promise<{ issued: IssuedToken; client: RegisteredClient }> {
   const { site, http, dpop } = order;
   const { server, resource } = site;
-  const endpoint = authorizationEndpoint(server);
+  const endpoint = authorizationEndpoint(server, http);
   assertPkce(site);
   const signal = AbortSignal.any([order.signal, AbortSignal.timeout(interaction.timeoutMs)]);
   const receiver = await openReceiver(interaction, await registeredRedirects(sources, server.issuer));
@@ -148,18 +147,16 @@ function scopeParameters(scopes: readonly string[], { scopes_supported: supporte
   return { scope: asked.join(' '), ...(isOffline && { prompt: 'consent' }) };
 }
 
-function authorizationEndpoint({ issuer, authorization_endpoint: endpoint }: ServerMetadata): URL {
-  if (endpoint === undefined) {
-    throw new McpError(
-      'UNAUTHORIZED',
-      `Cannot authorize at "${issuer}": its metadata names no authorization endpoint`,
-    );
-  }
+/** Where the user is sent. It is named by a server like all other addresses, and a browser is no less a way to ask. */
+function authorizationEndpoint(
+  { issuer, authorization_endpoint: endpoint }: ServerMetadata,
+  http: AuthHttp,
+): URL {
+  const refuse = (why: string) => new McpError('UNAUTHORIZED', `Cannot authorize at "${issuer}": ${why}`);
+  if (endpoint === undefined) throw refuse('its metadata names no authorization endpoint');
   const url = new URL(endpoint);
-  if (!isSecure(url)) {
-    const message = `Cannot authorize at "${issuer}": its authorization endpoint is not https, nor http on this machine`;
-    throw new McpError('UNAUTHORIZED', message);
-  }
+  if (url.hash !== '') throw refuse('its authorization endpoint has a fragment');
+  http.assertMayShow(url);
   return url;
 }
 

@@ -45,6 +45,11 @@ export class AuthHttp {
     this.#dispatcher = dispatcher;
   }
 
+  /** Says that a user may be sent to an address. @throws McpError `UNAUTHORIZED`, as for those that are asked. */
+  assertMayShow(url: URL): void {
+    assertMayAsk(url, this.#policy);
+  }
+
   /**
    * Reads a document. Redirects are followed within the origin.
    *

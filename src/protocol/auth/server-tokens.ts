@@ -341,7 +341,7 @@ export class ServerTokens {
   async #adopt(before: Held | undefined): Promise<boolean> {
     const stored = parseTokens(await this.#store.get(this.#key));
     if (stored?.accessToken === before?.tokens.accessToken) return false;
-    this.#held = stored && hold(stored);
+    this.#held = stored && this.#hold(stored);
     return this.#held !== undefined && !this.#isDue(this.#held);
   }
 
@@ -396,8 +396,17 @@ export class ServerTokens {
 
   async #read(): Promise<void> {
     const stored = parseTokens(await this.#store.get(this.#key));
-    this.#held = stored && hold(stored);
+    this.#held = stored && this.#hold(stored);
     this.#isLoaded = true;
+  }
+
+  /** Tokens out of the store: they may have been there for long, and be bound in another way than is wanted now. */
+  #hold(tokens: Tokens): Held | undefined {
+    const isBound = tokens.type === 'DPoP';
+    const { dpop: wanted = isBound } = this.#options;
+    const dpop = tokens.dpopKey && DpopKey.fromJwk(tokens.dpopKey);
+    if (wanted !== isBound || (isBound && !dpop)) return undefined;
+    return { tokens, dpop, since: Number.NEGATIVE_INFINITY, retryAt: 0 };
   }
 
   async #dpopKey(
@@ -423,13 +432,6 @@ export class ServerTokens {
     if (stored?.accessToken === tokens.accessToken) await this.#store.delete(this.#key);
     return this.#refused.error;
   }
-}
-
-/** Tokens out of the store: they may have been there for long. */
-function hold(tokens: Tokens): Held | undefined {
-  const dpop = tokens.dpopKey && DpopKey.fromJwk(tokens.dpopKey);
-  if (tokens.type === 'DPoP' && !dpop) return undefined;
-  return { tokens, dpop, since: Number.NEGATIVE_INFINITY, retryAt: 0 };
 }
 
 function headersFor({ tokens, dpop }: Held, { method, url }: HttpRequestInfo): HeaderMap {

@@ -160,8 +160,11 @@ function toResponse(reply: AuthReply): Response {
   const isRefusal = status === 200 && typeof body.error === 'string' && body.access_token === undefined;
   // Nobody here reads the ID token, and a fault in it is no reason to refuse the access token.
   const { id_token: _, ...rest } = body;
+  // No member that is read is an object, and one may be too deep to be written.
+  const flat = Object.entries(rest).map(([name, value]) => [name, typeof value === 'object' ? null : value]);
   const headers = { 'content-type': 'application/json' };
-  return new Response(JSON.stringify(rest), { status: isRefusal ? 400 : status, headers });
+  const text = JSON.stringify(Object.fromEntries(flat));
+  return new Response(text, { status: isRefusal ? 400 : status, headers });
 }
 
 /** What a Response can be made of. */

@@ -100,16 +100,20 @@ describe('the authorization code flow', () => {
     expect(issuer.registrations).toEqual([]);
   });
 
-  it.each(['http://auth.example.com/', 'javascript:alert(1)', undefined])(
-    'sends nobody to %s',
-    async (endpoint) => {
-      const { issuer, message } = await refused({
-        metadata: { authorization_endpoint: endpoint } as JsonObject,
-      });
-      expect(message).toMatch(/authorization endpoint/);
-      expect(issuer.authorizations).toEqual([]);
-    },
-  );
+  it.each([
+    'http://auth.example.com/',
+    'javascript:alert(1)',
+    'https://honest.example@auth.example.com/',
+    'https://192.168.1.1/reboot',
+    'https://auth.example.com/#honest.example',
+    undefined,
+  ])('sends nobody to %s', async (endpoint) => {
+    const { issuer, message } = await refused({
+      metadata: { authorization_endpoint: endpoint } as JsonObject,
+    });
+    expect(message).toMatch(/authorization endpoint|^Cannot ask/);
+    expect(issuer.authorizations).toEqual([]);
+  });
 
   it('ends when the user takes too long, and listens no more', async () => {
     let address = '';

@@ -137,6 +137,23 @@ describe('a token that is bound to a key', () => {
     expect(issuer.tokenRequests).toHaveLength(1);
   });
 
+  it('is not what the store holds where the host wants it otherwise', async () => {
+    const store = memoryTokenStore();
+    const { issuer, server } = await start(
+      {
+        token: (_form, response, { headers }) =>
+          sendJson(response, 200, {
+            access_token: issuer.issue(),
+            token_type: headers.dpop ? 'DPoP' : 'Bearer',
+          }),
+      },
+      'Bearer, DPoP',
+    );
+    for (const dpop of [false, true, false]) await connect(server.url, issuer, { store, dpop });
+    const sent = authorized(server).map(({ headers }) => headers.authorization?.replace(/ .*/, ''));
+    expect(sent.filter((type, index) => type !== sent[index - 1])).toEqual(['Bearer', 'DPoP', 'Bearer']);
+  });
+
   it('is asked for where the host insists, and not where it forbids it', async () => {
     const bearer: IssuerScript = {
       token: (_form, response, { headers }) =>
