@@ -183,11 +183,8 @@ export class ServerTokens {
       new McpError('ABORTED', `The authorization for "${where}" was given up: the user signs out`),
     );
     // What a refresh brings is to be revoked, not what it was asked with.
-    if (this.#refreshing)
-      await abortable(
-        this.#refreshing.catch(() => {}),
-        signal,
-      );
+    const refreshed = this.#refreshing?.catch(() => {});
+    if (refreshed) await abortable(refreshed, signal);
     const held = await this.#alone(() => this.#take());
     if (!held) return;
     const { server, client, refreshToken, accessToken } = held.tokens;

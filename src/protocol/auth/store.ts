@@ -2,7 +2,8 @@ import type { JsonObject } from '../../jsonrpc/index.ts';
 
 /**
  * Keeps what authorization yields: access and refresh tokens, registrations of this client, keys. Keys and values mean
- * nothing to it; the values are JSON and hold secrets. One store is for one user.
+ * nothing to it; the values are JSON and hold secrets. One store is for one user. What was set has to stay until it is
+ * deleted: tokens that are gone mean that the user has signed out, wherever that was.
  */
 export interface TokenStore {
   get(key: string): JsonObject | undefined | Promise<JsonObject | undefined>;
