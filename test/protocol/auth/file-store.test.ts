@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,6 +45,19 @@ describe('the file of tokens', () => {
       message: `Cannot read the tokens in "${path}": others can read it; set its mode to 600`,
     });
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'takes the place of a link, and writes to nothing behind it',
+    async () => {
+      const other = join(folder, 'other.json');
+      await writeFile(other, '{}', { mode: 0o600 });
+      await symlink(other, join(folder, 'tokens.json'));
+      const store = fileTokenStore(join(folder, 'tokens.json'));
+      await store.set('a', { x: 1 });
+      expect(await readFile(other, 'utf8')).toBe('{}');
+      expect(await store.get('a')).toEqual({ x: 1 });
+    },
+  );
 
   it('leaves nothing beside itself behind', async () => {
     const store = fileTokenStore(path);
