@@ -1,6 +1,7 @@
 import {
   DEFAULT_MAX_TIMEOUT_MS,
   DEFAULT_TIMEOUT_MS,
+  type ErrorCode,
   isJsonObject,
   type JsonObject,
   McpError,
@@ -167,8 +168,30 @@ function readClientOptions(options: PluginConnectionOptions): ClientOptions {
   };
 }
 
-/** @throws McpError when the server does not say that it is one of the stateless dialect. */
+/** What says that there is a server, and that it is none of the stateless dialect. */
+const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
+  'RPC_ERROR',
+  'HTTP_STATUS',
+  'TIMEOUT',
+  'INVALID_RESULT',
+  'UNSUPPORTED_VERSION',
+]);
+
+/** @throws PluginError when the server does not say that it is one of the stateless dialect. */
 async function discover(client: McpClient, options: PluginConnectionOptions): Promise<void> {
+  try {
+    await askForDiscovery(client, options);
+  } catch (error) {
+    if (!(error instanceof McpError) || !REFUSALS.has(error.code)) throw error;
+    const remedy = 'dialect: "auto" takes servers of the session dialect too';
+    throw new PluginError('internal', `Cannot discover "${client.name}": ${error.message}; ${remedy}`, {
+      cause: error,
+    });
+  }
+}
+
+/** @throws McpError */
+async function askForDiscovery(client: McpClient, options: PluginConnectionOptions): Promise<void> {
   const result = await client.request('server/discover', undefined, { ...setupOptions(options), once: true });
   const { resultType = 'complete', supportedVersions, capabilities } = result;
   if (resultType !== 'complete' || !Array.isArray(supportedVersions) || !isJsonObject(capabilities)) {

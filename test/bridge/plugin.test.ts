@@ -183,6 +183,9 @@ describe('McpPlugin.connect', () => {
     await expect(McpPlugin.connect({ type: 'streamableHttp', url: server.url })).rejects.toMatchObject({
       code: 'PLUGIN_FAILED',
       kind: 'internal',
+      message: expect.stringMatching(
+        /^Cannot discover "http.*"auto" takes servers of the session dialect too$/,
+      ),
     });
     expect(server.received.map(({ message }) => message.method)).toEqual(['server/discover']);
   });
