@@ -62,6 +62,11 @@ describe('convertContent', () => {
       [note('[resource link: "b", x:y]')],
     ],
     [
+      'a resource link whose title is its name',
+      { type: 'resource_link', uri: 'x:y', name: 'b', title: 'b' },
+      [note('[resource link: "b", x:y]')],
+    ],
+    [
       'an unknown block',
       { type: 'video', name: 'clip', uri: 'file:///c.mp4', data: 'AAAA' },
       [note('[content of type "video": "clip", file:///c.mp4]')],
