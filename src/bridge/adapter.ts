@@ -168,7 +168,7 @@ export class McpServerAdapter {
   #define(tool: Tool, name: string): ToolDefinition | undefined {
     const { outputSchema } = tool;
     if (this.#hasBadInput(tool, name)) return undefined;
-    const outputFault = outputSchema && inspectSchema(outputSchema);
+    const outputFault = outputSchema === undefined ? undefined : faultOfOutput(outputSchema);
     if (!outputFault) return exportTool(tool, name, outputSchema);
     const message = `Listed tool ${JSON.stringify(name)} without its output schema, which ${describe(outputFault)}`;
     this.#warnOnce(tool, message);
@@ -201,7 +201,7 @@ export class McpServerAdapter {
 
   /** What a tool did is done, so that its output is sent as it is: clients that check it may refuse it. */
   #checkOutput({ outputSchema }: Tool, name: string, { structuredContent }: CallToolResult): void {
-    if (inspectSchema(outputSchema)) return; // It was listed without, with a warning.
+    if (faultOfOutput(outputSchema)) return; // It was listed without, with a warning.
     const fault = structuredContent === undefined ? MISSING : faultOf(outputSchema, structuredContent);
     if (fault === undefined) return;
     const message = `The output of tool ${JSON.stringify(name)} does not keep to its output schema, and clients may refuse it: ${fault}`;
@@ -254,6 +254,11 @@ async function runTool(tool: Tool, name: string, args: unknown, context: ToolCon
   } catch (error) {
     return failureOf(name, error, signal);
   }
+}
+
+/** A boolean is a schema too, but none that the protocol has a place for. */
+function faultOfOutput(outputSchema: unknown): SchemaFault | undefined {
+  return isJsonObject(outputSchema) ? inspectSchema(outputSchema) : { path: '', reason: 'is no object' };
 }
 
 /** Undefined for what fits, and where the schema turns out to be of no use. */
