@@ -193,7 +193,7 @@ export class McpServerAdapter {
     const given = args ?? (this.#emptyArguments === 'object' ? {} : null);
     const output = violation
       ? toolFailure(misfit(name, violation))
-      : await runTool(tool, name, given, this.#contextOf(request));
+      : await this.#run(tool, name, given, request);
     const result = exportOutput(name, output, this.#warn);
     if (tool.outputSchema !== undefined && result.isError !== true) this.#checkOutput(tool, name, result);
     return result;
@@ -220,8 +220,23 @@ export class McpServerAdapter {
     throw new RpcError(this.#unknownToolCode, message);
   }
 
-  #contextOf(request: RequestContext): ToolContext {
-    const signal = this.#hostSignal ? AbortSignal.any([request.signal, this.#hostSignal]) : request.signal;
+  /** Not with `AbortSignal.any`: the host's signal outlives all calls, and would keep a trace of each. */
+  async #run(tool: Tool, name: string, args: unknown, request: RequestContext): Promise<ToolOutput> {
+    const host = this.#hostSignal;
+    if (!host) return runTool(tool, name, args, this.#contextOf(request, request.signal));
+    const either = new AbortController();
+    const sources = [request.signal, host];
+    const abort = () => either.abort(sources.find(({ aborted }) => aborted)?.reason);
+    for (const source of sources) source.addEventListener('abort', abort);
+    if (sources.some(({ aborted }) => aborted)) abort();
+    try {
+      return await runTool(tool, name, args, this.#contextOf(request, either.signal));
+    } finally {
+      for (const source of sources) source.removeEventListener('abort', abort);
+    }
+  }
+
+  #contextOf(request: RequestContext, signal: AbortSignal): ToolContext {
     const context: ToolContext = { ...this.#context, signal };
     const meta = request.params._meta;
     if (isJsonObject(meta) && meta.progressToken !== undefined) {

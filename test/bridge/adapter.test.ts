@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -358,6 +358,16 @@ describe.each(DIALECTS)('McpServerAdapter in the %s dialect', (dialect, revision
     client.wire.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'w' } });
     await heard;
     expect(own.aborted).toBe(false);
+  });
+
+  it('B56 leaves no trace of a call with the signal of the host', async () => {
+    const { signal } = new AbortController();
+    const client = await speak(adapt([tool('t')], { context: { signal } }).adapter, revision);
+    for (let n = 0; n < 3; n++) expect(await call(client, 't')).toEqual(textResult('ok'));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    // What a signal knows of others that `AbortSignal.any` made of it shows only here.
+    const kept = Object.getOwnPropertySymbols(signal).map((name) => Reflect.get(signal, name)?.size ?? 0);
+    expect(Math.max(0, ...kept)).toBe(0);
   });
 
   it('B56 never starts a tool whose call is cancelled right behind its request', async () => {
