@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { isJsonObject, type JsonObject, McpError, toError } from '../../jsonrpc/index.ts';
-import { createDispatcher } from '../../transport/http/dispatcher.ts';
+import { createConnections } from '../../transport/http/dispatcher.ts';
 import { isRedirect, redirectTarget } from '../../transport/http/redirect.ts';
 import type { HeaderMap, ReplyHeaders } from '../../transport/index.ts';
 import {
@@ -87,7 +87,9 @@ export class AuthHttp {
   ): Promise<AuthReply> {
     assertMayAsk(url, this.#policy);
     signal?.throwIfAborted();
-    const dispatcher = this.#dispatcher ?? (await createDispatcher(url, guardedLookup(this.#policy)));
+    const { dispatcher, destroy } = this.#dispatcher
+      ? { dispatcher: this.#dispatcher, destroy: async () => {} }
+      : await createConnections(url, { lookup: guardedLookup(this.#policy) });
     try {
       const {
         statusCode,
@@ -108,7 +110,7 @@ export class AuthHttp {
       if (timeout.aborted) throw failed(url, `it did not answer within ${AUTH_TIMEOUT_MS} ms`);
       throw failed(url, reasonOf(error));
     } finally {
-      if (!this.#dispatcher) await dispatcher.destroy();
+      await destroy();
     }
   }
 }

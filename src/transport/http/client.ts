@@ -61,6 +61,10 @@ export class HttpClientTransport implements Transport {
   readonly #context: PostContext;
   readonly #posts = new Set<Post>();
   readonly #pending = new Map<RequestId, Post>();
+  /** Requests that were sent and not answered, and those that wait for their turn. */
+  readonly #running = new Set<Post>();
+  readonly #queued = new Set<Post>();
+  #isDequeuing = false;
   #sink: TransportSink | undefined;
   #state: 'new' | 'open' | 'closed' = 'new';
   #session: HttpSession | undefined;
@@ -118,7 +122,9 @@ export class HttpClientTransport implements Transport {
       const post = new Post(this.#context, message, isRequest, request, { resolve, reject });
       this.#posts.add(post);
       if (isRequest && isRequestId(post.id)) this.#pending.set(post.id, post);
-      post.start();
+      // Only requests wait: what else is sent may be what a request is waiting for.
+      if (isRequest) this.#enqueue(post);
+      else post.start();
     });
   }
 
@@ -219,9 +225,32 @@ export class HttpClientTransport implements Transport {
     this.#state = 'closed';
     this.#stopListening?.();
     const error = new McpError('CLOSED', `The connection to "${this.name}" is closed`);
+    this.#queued.clear();
     for (const post of this.#posts) post.close(error);
     await this.#endpoint.close();
     if (wasOpen) this.#sink?.close();
+  }
+
+  #enqueue(post: Post): void {
+    if (this.#running.size >= this.#endpoint.maxConcurrentRequests) {
+      this.#queued.add(post);
+      return;
+    }
+    this.#running.add(post);
+    post.start();
+  }
+
+  /** A request needs its place no longer: the next one takes it. One that fails at once makes room in the same loop. */
+  #dequeue(post: Post): void {
+    if (this.#queued.delete(post) || !this.#running.delete(post) || this.#isDequeuing) return;
+    this.#isDequeuing = true;
+    for (const next of this.#queued) {
+      if (this.#running.size >= this.#endpoint.maxConcurrentRequests) break;
+      this.#queued.delete(next);
+      this.#running.add(next);
+      next.start();
+    }
+    this.#isDequeuing = false;
   }
 
   #isClosed(): boolean {
@@ -275,6 +304,7 @@ export class HttpClientTransport implements Transport {
 
   #onFinished(post: Post): void {
     this.#posts.delete(post);
+    this.#dequeue(post);
     if (isRequestId(post.id) && this.#pending.get(post.id) === post) this.#pending.delete(post.id);
   }
 
@@ -289,6 +319,9 @@ export class HttpClientTransport implements Transport {
   }
 
   #answered(id: RequestId | null | undefined): void {
-    if (isRequestId(id)) this.#pending.get(id)?.answered();
+    const post = isRequestId(id) ? this.#pending.get(id) : undefined;
+    if (!post) return;
+    post.answered();
+    this.#dequeue(post);
   }
 }

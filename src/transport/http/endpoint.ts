@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { McpError } from '../../jsonrpc/index.ts';
-import { createDispatcher } from './dispatcher.ts';
+import { type Connections, createConnections } from './dispatcher.ts';
 import { Pooling, type PoolingMode } from './pooling.ts';
 import type { RedirectMode } from './redirect.ts';
 import {
@@ -32,13 +32,22 @@ export interface EndpointOptions {
   headersTimeoutMs?: number;
   /** Which redirects are followed. Default `same-origin`. With `follow`, no credentials go to another origin. */
   redirect?: RedirectMode;
+  /**
+   * How many requests may wait for their response at once, each on a connection of its own; more are sent when others
+   * are answered, while their deadlines run. A subscription counts as long as it is open. Default 512.
+   */
+  maxConcurrentRequests?: number;
   /** What gives and renews credentials. Default: none. */
   authorizer?: HttpAuthorizer;
 }
 
+const DEFAULT_MAX_CONCURRENT_REQUESTS = 512;
+/** Connections for what is no request: an answer must get through while all requests wait for it. */
+const SPARE_CONNECTIONS = 64;
 /** What the transport sets itself, and what would break the framing of HTTP. */
 const RESERVED: readonly string[] = [
   'accept',
+  'accept-encoding',
   'connection',
   'content-length',
   'content-type',
@@ -64,14 +73,17 @@ export class Endpoint implements RoundTripContext {
   readonly redirect: RedirectMode;
   readonly authorizer: HttpAuthorizer | undefined;
   readonly headersTimeoutMs: number | undefined;
+  readonly maxConcurrentRequests: number;
   readonly #headers: NonNullable<EndpointOptions['headers']>;
-  readonly #ownsDispatcher: boolean;
   #dispatcher: Dispatcher | undefined;
+  /** Absent where the dispatcher was given. */
+  #connections: Connections | undefined;
 
   /** @throws TypeError when the address or an option is of no use. */
   constructor(url: string | URL, options: EndpointOptions) {
     const parsed = parseUrl(url);
     const { headers = {}, pooling = 'auto', redirect = 'same-origin', headersTimeoutMs } = options;
+    const { maxConcurrentRequests = DEFAULT_MAX_CONCURRENT_REQUESTS } = options;
     if (pooling !== 'auto' && typeof pooling !== 'boolean') {
       throw new TypeError("pooling must be 'auto', true or false");
     }
@@ -81,6 +93,10 @@ export class Endpoint implements RoundTripContext {
     if (headersTimeoutMs !== undefined && !(headersTimeoutMs > 0)) {
       throw new TypeError('headersTimeoutMs must be a positive number of milliseconds');
     }
+    if (!(Number.isInteger(maxConcurrentRequests) && maxConcurrentRequests > 0)) {
+      throw new TypeError('maxConcurrentRequests must be a positive integer');
+    }
+    this.maxConcurrentRequests = maxConcurrentRequests;
     this.address = addressOf(parsed);
     this.origin = parsed.origin;
     this.name = parsed.origin + parsed.pathname;
@@ -90,12 +106,14 @@ export class Endpoint implements RoundTripContext {
     this.headersTimeoutMs = headersTimeoutMs === Number.POSITIVE_INFINITY ? 0 : headersTimeoutMs;
     this.#headers = typeof headers === 'function' ? headers : readHeaders(headers);
     this.#dispatcher = options.dispatcher;
-    this.#ownsDispatcher = options.dispatcher === undefined;
   }
 
   /** Loads what sends requests. It connects to nothing yet. */
   async open(): Promise<void> {
-    this.#dispatcher ??= await createDispatcher(new URL(this.address.href));
+    if (this.#dispatcher) return;
+    const connections = this.maxConcurrentRequests + SPARE_CONNECTIONS;
+    this.#connections = await createConnections(new URL(this.address.href), { connections });
+    this.#dispatcher = this.#connections.dispatcher;
   }
 
   /** Sends a request; whatever becomes of it, the reader hears. */
@@ -107,7 +125,7 @@ export class Endpoint implements RoundTripContext {
 
   /** Ends its own connections and with them all that runs over them. */
   async close(): Promise<void> {
-    if (this.#ownsDispatcher) await this.#dispatcher?.destroy();
+    await this.#connections?.destroy();
   }
 
   headersFor(
@@ -155,7 +173,10 @@ export class Endpoint implements RoundTripContext {
   }
 }
 
-/** The later ones override: what the user gives, credentials, what was handed down, and what the transport needs. */
+/**
+ * The later ones override: what the user gives, credentials, what was handed down, and what the transport needs. Without
+ * a word about encodings a server may choose any.
+ */
 function mergeHeaders(
   given: HeaderMap | undefined,
   credentials: HeaderMap | undefined,
@@ -163,7 +184,7 @@ function mergeHeaders(
   { origin }: Address,
 ): Record<string, string> {
   const own = session?.origin === origin ? session.headers : undefined;
-  return { ...given, ...credentials, ...headers, ...framing, ...own };
+  return { 'accept-encoding': 'identity', ...given, ...credentials, ...headers, ...framing, ...own };
 }
 
 function parseUrl(url: string | URL): URL {

@@ -330,9 +330,13 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
       const timeoutMs = this.#context.headersTimeoutMs ?? this.#request.headersTimeoutMs;
       return new TimeoutError(`"${name}" did not begin to answer within ${timeoutMs} ms`, timeoutMs);
     }
-    return new McpError('TRANSPORT_FAILED', `Cannot exchange messages with "${name}": ${reason(error)}`, {
-      cause: error,
-    });
+    // It had a connection, so it may have gone out.
+    const doubt =
+      this.#controller && this.#request.method === 'POST'
+        ? '; the server may have received the message all the same'
+        : '';
+    const message = `Cannot exchange messages with "${name}": ${reason(error)}${doubt}`;
+    return new McpError('TRANSPORT_FAILED', message, { cause: error });
   }
 }
 

@@ -14,6 +14,7 @@ import {
   ScriptedServer,
   sendJson,
   startEvents,
+  startRawServer,
 } from './scripted-server.ts';
 
 const answerJson: Answer = (received, response) => sendJson(response, resultFor(received));
@@ -29,6 +30,7 @@ describe('a message', () => {
     expect([method, path]).toEqual(['POST', '/mcp']);
     expect(headers).toMatchObject({
       accept: 'application/json, text/event-stream',
+      'accept-encoding': 'identity',
       'content-type': 'application/json',
     });
     expect(headers).not.toHaveProperty('mcp-session-id');
@@ -42,6 +44,7 @@ describe('a message', () => {
       'MCP-Method': 'static',
       'Content-Type': 'text/plain',
       Accept: '*/*',
+      'Accept-Encoding': 'gzip',
     };
     const { transport } = await connected(`${server.url}?key=1`, { headers });
     await transport.send(request(1), { headers: { 'mcp-method': 'tools/call' } });
@@ -52,6 +55,7 @@ describe('a message', () => {
       'mcp-method': 'tools/call',
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
+      'accept-encoding': 'identity',
     });
   });
 
@@ -137,6 +141,25 @@ describe('a message', () => {
     expect(String(error)).toMatch(/http:\/\/127\.0\.0\.1:9\/mcp.*ECONNREFUSED/);
     expect(String(error)).not.toContain('secret');
   });
+});
+
+describe('a connection that breaks under a message', () => {
+  it.each(['end', 'resetAndDestroy'] as const)(
+    'by %s while it is used again fails that message, which is sent once and may have arrived',
+    async (end) => {
+      let requests = 0;
+      const url = await startRawServer((_, socket) => {
+        if (++requests > 1) socket[end]();
+        else socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n');
+      });
+      const { transport } = await connected(url);
+      await transport.send(notification);
+      const error = await failure(transport.send(request(1)));
+      expect(error).toMatchObject({ code: 'TRANSPORT_FAILED' });
+      expect(String(error)).toMatch(/the server may have received the message all the same$/);
+      expect(requests).toBe(2);
+    },
+  );
 });
 
 describe('a reply', () => {
@@ -451,6 +474,53 @@ describe('giving up', () => {
     const error = await failure(transport.send(request(1)));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ timeoutMs: 100 });
+  });
+});
+
+describe('requests beyond maxConcurrentRequests', () => {
+  it('wait for their turn, while all else gets through', async () => {
+    const open: ServerResponse[] = [];
+    const server = await ScriptedServer.start((received, response) => {
+      if (received.message.id === undefined) response.writeHead(202).end();
+      else if (received.message.id === 4) sendJson(response, resultFor(received));
+      else open.push(startEvents(response));
+    });
+    const { transport, sink } = await connected(server.url, { maxConcurrentRequests: 2 });
+    const sent = [1, 2, 3, 4].map((id) => transport.send(request(id)));
+    const lost = failure(sent[2] as Promise<void>);
+    await transport.send(notification);
+    expect(server.received.map(({ message }) => message.id)).toEqual([1, 2, undefined]);
+    // An answer makes room, though its stream stays open; so does a request that is given up, waiting or not.
+    open[0]?.write(event({ jsonrpc: '2.0', id: 1, result: {} }));
+    expect((await server.requestNumber(4)).message.id).toBe(3);
+    transport.abandon(2);
+    await Promise.all([sent[0], sent[1], sent[3]]);
+    expect(sink.messages).toHaveLength(2);
+    await transport.close();
+    expect(await lost).toMatchObject({ code: 'CLOSED' });
+  });
+
+  it('are never sent when they are given up before, or when the transport is closed', async () => {
+    const server = await ScriptedServer.start(({ message }, response) => {
+      if (message.id === undefined) response.writeHead(202).end();
+      else startEvents(response);
+    });
+    const { transport } = await connected(server.url, { maxConcurrentRequests: 1 });
+    const [one, two, three] = [1, 2, 3].map((id) => transport.send(request(id))) as Promise<void>[];
+    const failures = Promise.all([one, three].map((each) => failure(each as Promise<void>)));
+    transport.abandon(2);
+    await two;
+    await transport.send(notification);
+    await transport.close();
+    expect(await failures).toMatchObject([{ code: 'CLOSED' }, { code: 'CLOSED' }]);
+    expect(server.received.map(({ message }) => message.id)).toEqual([1, undefined]);
+  });
+
+  it('open no more connections than there are requests, and some for the rest', async () => {
+    const server = await ScriptedServer.start(answerJson);
+    const { transport } = await connected(server.url, { maxConcurrentRequests: 2 });
+    await Promise.all(Array.from({ length: 500 }, (_, id) => transport.send(request(id))));
+    expect(server.connections).toBeLessThanOrEqual(2 + 64);
   });
 });
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type LookupFunction } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
-import { createDispatcher } from '../../../src/transport/http/dispatcher.ts';
-import { connected, request } from './connected.ts';
+import { createConnections } from '../../../src/transport/http/dispatcher.ts';
+import { createDeferred } from '../../../src/transport/wait.ts';
+import { connected, failure, request } from './connected.ts';
 import { closeBehindTest, resultFor, ScriptedServer, sendJson } from './scripted-server.ts';
 
 /** A proxy that tunnels every target to one port of this machine and keeps the targets. */
@@ -59,7 +60,7 @@ describe('the environment', () => {
     'sends nothing for %s through a proxy',
     async (host) => {
       setEnvironment({ HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' });
-      const dispatcher = await createDispatcher(new URL(`http://${host}/`));
+      const { dispatcher } = await createConnections(new URL(`http://${host}/`));
       closeBehindTest(() => dispatcher.destroy());
       expect(dispatcher.constructor.name).toBe('Agent');
     },
@@ -67,8 +68,30 @@ describe('the environment', () => {
 
   it('that names no proxy needs none', async () => {
     setEnvironment({ HTTP_PROXY: '', NO_PROXY: 'x' });
-    const dispatcher = await createDispatcher(new URL('http://mcp.example/'));
+    const { dispatcher } = await createConnections(new URL('http://mcp.example/'));
     closeBehindTest(() => dispatcher.destroy());
     expect(dispatcher.constructor.name).toBe('Agent');
+  });
+});
+
+describe('a pool', () => {
+  it('that is destroyed makes no connection that it had begun to make', async () => {
+    const server = await ScriptedServer.start((received, response) =>
+      sendJson(response, resultFor(received)),
+    );
+    const asked = createDeferred<() => void>();
+    const lookup: LookupFunction = (_host, _options, callback) => {
+      asked.resolve(() => callback(null, [{ address: '127.0.0.1', family: 4 }]));
+    };
+    const url = new URL(`http://mcp.example:${new URL(server.origin).port}/`);
+    const { dispatcher, destroy } = await createConnections(url, { lookup });
+    const sent = failure(dispatcher.request({ origin: url.origin, path: '/', method: 'GET' }));
+    const find = await asked.promise;
+    await destroy();
+    await sent;
+    find();
+    const { transport } = await connected(server.url);
+    await transport.send(request(1));
+    expect(server.connections).toBe(1);
   });
 });
