@@ -541,6 +541,16 @@ describe.each(DIALECTS)('McpServerAdapter in the %s dialect', (dialect, revision
     expect(client.serverCapabilities.tools).toEqual({ listChanged: true });
   });
 
+  it('declares what else the host has it declare', async () => {
+    const capabilities = { experimental: { mine: {} }, tools: { listChanged: false } };
+    const client = await McpClient.inProcess(adapt([], { capabilities }).adapter, { dialect });
+    open.push(client);
+    expect(client.serverCapabilities).toMatchObject({
+      experimental: { mine: {} },
+      tools: { listChanged: true },
+    });
+  });
+
   it('hands the context of the host, the signal and the progress to the tool', async () => {
     let seen: ToolContext = {};
     const curious = tool('t', (_args, context) => {

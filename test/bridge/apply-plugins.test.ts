@@ -140,7 +140,7 @@ describe.each(WAYS)('%s', (_, apply) => {
       name: 'watching',
       onResponseComplete: (blocks) => void completed.push(blocks),
     };
-    const iterator = apply(from(toolCall('1'), text('never')), [plugin, watching], {
+    const iterator = apply(from(toolCall('1'), text('never')), [watching, plugin], {
       signal: controller.signal,
     });
     const first = iterator.next();

@@ -216,8 +216,9 @@ describe('structured content', () => {
   });
 
   it('B35 makes no difference to a tool without a schema', async () => {
-    const { provider, registry } = await importTool(undefined, () => ({ content: [] }));
+    const { provider, registry, tool } = await importTool(undefined, () => ({ content: [] }));
     provider.withStructuredPolicy('lenient');
+    expect(provider.tools()[0]).toBe(tool);
     expect(await provider.syncInto(registry)).toMatchObject({ untouched: ['t'], refreshed: [] });
   });
 
