@@ -1,4 +1,5 @@
 export { type ErrorCode, McpError, RpcError, TimeoutError, toError } from './error.ts';
+export { Inbound, type InboundRequest } from './inbound.ts';
 export {
   DEFAULT_MAX_LINE_BYTES,
   encodeLine,
@@ -32,7 +33,6 @@ export {
   DEFAULT_MAX_INBOUND,
   DEFAULT_MAX_TIMEOUT_MS,
   DEFAULT_TIMEOUT_MS,
-  type InboundRequest,
   Peer,
   type PeerOptions,
   type SendOptions,

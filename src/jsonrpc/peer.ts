@@ -1,4 +1,5 @@
 import { McpError, RpcError, TimeoutError, toError } from './error.ts';
+import { Inbound, type InboundRequest } from './inbound.ts';
 import {
   classify,
   INTERNAL_ERROR,
@@ -27,13 +28,6 @@ export const DEFAULT_MAX_INBOUND = 4096;
 export interface SendOptions {
   /** Metadata for channels that have a header layer. */
   headers?: Readonly<Record<string, string>>;
-}
-
-/** A request from the other side that is being worked on. */
-export interface InboundRequest {
-  readonly id: RequestId;
-  /** Aborted when the request is cancelled or the peer closes: nobody waits for the answer any more. */
-  readonly signal: AbortSignal;
 }
 
 /** Names a call that is given up, for {@link PeerOptions.onAbandon}. */
@@ -612,32 +606,6 @@ export class Peer {
 
   #report(code: McpError['code'], message: string, cause?: unknown): void {
     this.#options.onError(new McpError(code, message, cause === undefined ? undefined : { cause }));
-  }
-}
-
-/** The signal is made only when a handler asks for it: most never do. */
-class Inbound implements InboundRequest {
-  readonly id: RequestId;
-  readonly method: string;
-  #controller: AbortController | undefined;
-  #reason: McpError | undefined;
-
-  constructor(id: RequestId, method: string) {
-    this.id = id;
-    this.method = method;
-  }
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#reason) this.#controller.abort(this.#reason);
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason: McpError): void {
-    this.#reason = reason;
-    this.#controller?.abort(reason);
   }
 }
 

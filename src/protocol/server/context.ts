@@ -147,6 +147,11 @@ export class Context implements RequestContext, OpenRequest {
     return this.inbound.signal;
   }
 
+  /** Whether the signal is aborted: asking for this makes none. */
+  get isAborted(): boolean {
+    return this.inbound.aborted;
+  }
+
   progress(value: number, total?: number, message?: string): void | Promise<void> {
     const meta = this.request.params?._meta;
     const token = isJsonObject(meta) ? meta.progressToken : undefined;
@@ -238,7 +243,7 @@ export class Context implements RequestContext, OpenRequest {
   }
 
   #notify(method: string, params: JsonObject): void | Promise<void> {
-    if (this.#ended || this.#unsent >= MAX_UNSENT || this.inbound.signal.aborted) return;
+    if (this.#ended || this.#unsent >= MAX_UNSENT || this.inbound.aborted) return;
     const sent = this.carrier.notify(this.request.id, method, params);
     if (!sent) return;
     this.#unsent++;

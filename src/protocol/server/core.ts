@@ -140,7 +140,7 @@ export class ServerCore implements FeatureHost {
 
   /** What was cancelled while middleware worked is not started. */
   #start(handler: MethodHandler, context: Context): object | Promise<object> {
-    if (!context.signal.aborted) return handler(context);
+    if (!context.isAborted) return handler(context);
     throw new McpError('ABORTED', `"${context.method}" was cancelled before it started`);
   }
 
@@ -168,7 +168,7 @@ export class ServerCore implements FeatureHost {
   /** An unforeseen failure is our own business: the client learns that there was one. */
   #asRpcError(context: Context, error: unknown): RpcError {
     if (error instanceof RpcError) return error;
-    if (!context.signal.aborted) {
+    if (!context.isAborted) {
       const message = `The handler of "${context.method}" failed: ${toError(error).message}`;
       this.report(new McpError('HANDLER_FAILED', message, { cause: error }));
     }

@@ -122,7 +122,7 @@ class Subscription implements ChangeListener, ChangeSender {
 
   sendChange(key: string): void | Promise<void> {
     const { carrier, requestId } = this.context;
-    if (this.context.signal.aborted) return;
+    if (this.context.isAborted) return;
     if (key === ACKNOWLEDGEMENT)
       return carrier.notify(requestId, key, { notifications: this.#filter, _meta: this.#meta });
     if (!key.startsWith(UPDATED)) return carrier.notify(requestId, key, { _meta: this.#meta });

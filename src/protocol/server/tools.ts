@@ -155,7 +155,7 @@ export class Tools {
   #fail(name: string, error: unknown, context: Context): CallToolResult {
     if (error instanceof RpcError || context.isInterrupted) throw error;
     const { message } = toError(error);
-    if (!context.signal.aborted) {
+    if (!context.isAborted) {
       this.#host.report(
         new McpError('HANDLER_FAILED', `Tool "${name}" failed: ${message}`, { cause: error }),
       );
@@ -239,7 +239,7 @@ function callRegistered(
   const checked = checkValue(tool.input, args);
   if (!(checked instanceof Promise)) return callChecked(tool, checked, context);
   return checked.then((value) => {
-    if (context.signal.aborted) throw new McpError('ABORTED', 'The call was cancelled before it started');
+    if (context.isAborted) throw new McpError('ABORTED', 'The call was cancelled before it started');
     return callChecked(tool, value, context);
   });
 }

@@ -24,6 +24,8 @@ export interface HttpChannel extends HttpRequest {
   send(status: number, text: string | undefined, headers: HttpHeaders | undefined): void;
   /** Sends the head of a stream at once. */
   open(headers: HttpHeaders, owner: EventSinkOwner): EventSink;
+  /** Whether the client has gone away. */
+  readonly gone: boolean;
   /** Tells the watcher when the client goes away, at once if it has. */
   watch(watcher: GoneWatcher): void;
   /** Ends the watch; the watcher is the one that was given before. */
@@ -91,7 +93,7 @@ export class ChannelExchange implements HttpExchange, GuardedRequest, StreamEven
 
   /** Whether nobody waits for the answer any more. */
   get gone(): boolean {
-    return this.#state === 'gone';
+    return this.#state === 'gone' || (this.#state === 'open' && this.channel.gone);
   }
 
   get answered(): boolean {

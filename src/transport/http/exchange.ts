@@ -30,6 +30,8 @@ export interface HttpExchange extends HttpRequest {
    * a stream is open. Made when first asked for.
    */
   readonly signal: AbortSignal;
+  /** Whether {@link HttpExchange.signal} is aborted: asking for this makes no signal. */
+  readonly gone: boolean;
   /**
    * Answers with one JSON value, or with no body when it is undefined. Does nothing when the client has gone away.
    *

@@ -111,6 +111,10 @@ class FetchChannel implements HttpChannel {
     return sink;
   }
 
+  get gone(): boolean {
+    return this.#request.signal.aborted;
+  }
+
   watch(watcher: GoneWatcher): void {
     const { signal } = this.#request;
     this.#watcher = watcher;

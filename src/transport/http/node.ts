@@ -165,10 +165,13 @@ class NodeChannel implements HttpChannel {
     return new NodeSink(response, owner, this.#stallMs);
   }
 
+  get gone(): boolean {
+    return this.#request.socket.destroyed || this.#response.destroyed;
+  }
+
   watch(watcher: GoneWatcher): void {
-    const { socket } = this.#request;
-    if (socket.destroyed || this.#response.destroyed) watcher.leave();
-    else watchSocket(socket, watcher);
+    if (this.gone) watcher.leave();
+    else watchSocket(this.#request.socket, watcher);
   }
 
   unwatch(watcher: GoneWatcher): void {

@@ -27,7 +27,7 @@ export async function serve(
       checkContent(exchange, settings) ??
       (exchange.method === 'POST' ? await readBody(exchange, settings) : undefined);
     if (refusal) return exchange.refuse(refusal);
-    if (exchange.gone) return;
+    if (exchange.answered) return;
     // Not awaited: this function would be kept, with all it holds, for as long as an answer takes.
     // What a handler returns may be anything, whatever its type says.
     const answering = handler(exchange);

@@ -1,7 +1,7 @@
 import {
   type CallOptions,
   INTERNAL_ERROR,
-  type InboundRequest,
+  Inbound,
   type JsonObject,
   type JsonRpcRequest,
   type JsonRpcResponse,
@@ -39,17 +39,26 @@ export class SessionExchange implements Carrier {
   readonly #host: ExchangeHost;
   readonly #exchange: HttpExchange;
   readonly #isBatch: boolean;
-  readonly #running = new Map<RequestId, SessionRequest>();
+  readonly #running = new Map<RequestId, Inbound>();
   readonly #answers: JsonRpcResponse[] = [];
   #stream: LoggedStream | undefined;
-  readonly call: Carrier['call'];
+  #isStarting = false;
+  #resolve = () => {};
+  /** Hears of an answer that cannot be written; who still starts the requests is told at once. */
+  #reject = (error: unknown): void => {
+    throw error;
+  };
 
   constructor(host: ExchangeHost, exchange: HttpExchange, isBatch: boolean) {
     this.#host = host;
     this.#exchange = exchange;
     this.#isBatch = isBatch;
+  }
+
+  get call(): Carrier['call'] {
+    const host = this.#host;
     const { callOn } = host;
-    this.call = callOn && ((_id, ...call) => callOn.call(host, this.#openStream(), ...call));
+    return callOn && ((_id, ...call) => callOn.call(host, this.#openStream(), ...call));
   }
 
   get auth(): unknown {
@@ -76,15 +85,24 @@ export class SessionExchange implements Carrier {
     return true;
   }
 
-  /** Answers requests; the reply is complete when all of them are. Resolves then; never rejects. */
-  async answer(
+  /**
+   * Answers requests; the reply is complete when all of them are. A promise resolves then.
+   *
+   * @throws TypeError at once or as a rejection, when an answer cannot be encoded as JSON.
+   */
+  answer(
     requests: readonly JsonRpcRequest[],
     refusals: readonly JsonRpcResponse[] = [],
-  ): Promise<void> {
+  ): void | Promise<void> {
     this.#answers.push(...refusals);
-    const running = requests.map((request) => this.#run(request));
-    await Promise.all(running);
-    this.#complete();
+    this.#isStarting = true;
+    for (const request of requests) this.#run(request);
+    this.#isStarting = false;
+    if (!this.isRunning) return this.#complete();
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
   }
 
   /** Aborts the request with this id: it gets no answer. False when there is none. */
@@ -92,33 +110,68 @@ export class SessionExchange implements Carrier {
     // Sound: a key of another type is simply not found.
     const request = this.#running.get(id as RequestId);
     if (!request) return false;
-    request.abort(new McpError('ABORTED', reason));
+    this.#abort(request, new McpError('ABORTED', reason));
     return true;
   }
 
   /** Aborts everything. */
   abort(reason: McpError): void {
-    for (const request of this.#running.values()) request.abort(reason);
+    for (const request of [...this.#running.values()]) this.#abort(request, reason);
   }
 
-  async #run(request: JsonRpcRequest): Promise<void> {
-    const { id } = request;
+  #run(request: JsonRpcRequest): void {
+    const { id, method } = request;
     if (this.#running.has(id)) {
       this.#take({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: 'The id is used twice' } });
       return;
     }
-    const inbound = new SessionRequest(id);
+    const inbound = new Inbound(id, method);
     this.#running.set(id, inbound);
-    let response: JsonRpcResponse | undefined;
+    let result: JsonObject | Promise<JsonObject>;
     try {
-      const result = this.#host.dialect.answer(request, inbound, this);
-      response = { jsonrpc: '2.0', id, result: await Promise.race([result, inbound.aborted]) };
+      result = this.#host.dialect.answer(request, inbound, this);
     } catch (error) {
-      if (error instanceof RpcError) response = { jsonrpc: '2.0', id, error: error.toJSON() };
-      // Otherwise it was aborted: there is no answer.
+      this.#fail(inbound, error);
+      return;
     }
+    if (!(result instanceof Promise)) {
+      this.#settle(inbound, { jsonrpc: '2.0', id, result });
+      return;
+    }
+    result.then(
+      (value) => this.#settle(inbound, { jsonrpc: '2.0', id, result: value }),
+      (error) => this.#fail(inbound, error),
+    );
+  }
+
+  #fail(inbound: Inbound, error: unknown): void {
+    // A dialect throws nothing else.
+    const refusal = error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error');
+    this.#settle(inbound, { jsonrpc: '2.0', id: inbound.id, error: refusal.toJSON() });
+  }
+
+  #settle(inbound: Inbound, response: JsonRpcResponse): void {
+    // What was aborted meanwhile is settled.
+    if (inbound.aborted) return;
+    this.#release(inbound, response);
+  }
+
+  /** A request that is given up is over at once, whatever its handler does. */
+  #abort(inbound: Inbound, reason: McpError): void {
+    inbound.abort(reason);
+    this.#release(inbound);
+  }
+
+  #release({ id }: Inbound, response?: JsonRpcResponse): void {
     this.#running.delete(id);
-    if (response && !inbound.isAborted) this.#take(response);
+    try {
+      if (response) this.#take(response);
+      if (this.isRunning || this.#isStarting) return;
+      this.#complete();
+      this.#resolve();
+    } catch (error) {
+      this.#reject(error);
+    }
   }
 
   #take(response: JsonRpcResponse): void {
@@ -143,34 +196,5 @@ export class SessionExchange implements Carrier {
       for (const answer of this.#answers.splice(0)) void this.#stream.send(answer);
     }
     return this.#stream;
-  }
-}
-
-class SessionRequest implements InboundRequest {
-  readonly id: RequestId;
-  readonly #controller = new AbortController();
-  /** Rejects when the request is aborted; pending until then. */
-  readonly aborted: Promise<never>;
-  #reject: (reason: McpError) => void = () => {};
-
-  constructor(id: RequestId) {
-    this.id = id;
-    this.aborted = new Promise((_, reject) => {
-      this.#reject = reject;
-    });
-    this.aborted.catch(() => {});
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get isAborted(): boolean {
-    return this.#controller.signal.aborted;
-  }
-
-  abort(reason: McpError): void {
-    this.#controller.abort(reason);
-    this.#reject(reason);
   }
 }

@@ -1,4 +1,11 @@
-import type { CallOptions, JsonObject, JsonRpcNotification, McpError } from '../../../jsonrpc/index.ts';
+import type {
+  CallOptions,
+  JsonObject,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  McpError,
+} from '../../../jsonrpc/index.ts';
 import type { HttpExchange, HttpHeaders } from '../../../transport/index.ts';
 import type { ServerCore } from '../core.ts';
 import { Session } from '../session.ts';
@@ -55,18 +62,24 @@ export class HttpSession implements ExchangeHost {
     return false;
   }
 
-  /** Answers the requests of an exchange. Resolves when they are; never rejects. */
-  async answer(
+  /** Answers the requests of an exchange. As {@link SessionExchange.answer}. */
+  answer(
     exchange: HttpExchange,
-    ...batch: [...Parameters<SessionExchange['answer']>, boolean]
-  ): Promise<void> {
-    const [requests, refusals, isBatch] = batch;
+    requests: readonly JsonRpcRequest[],
+    refusals: readonly JsonRpcResponse[],
+    isBatch: boolean,
+  ): void | Promise<void> {
     const answering = new SessionExchange(this, exchange, isBatch);
     this.#exchanges ??= new Set();
     this.#exchanges.add(answering);
-    await answering.answer(requests, refusals);
-    this.#exchanges.delete(answering);
-    if (this.#exchanges.size === 0) this.#exchanges = undefined;
+    try {
+      const answered = answering.answer(requests, refusals);
+      if (answered) return answered.finally(() => this.#forget(answering));
+    } catch (error) {
+      this.#forget(answering);
+      throw error;
+    }
+    this.#forget(answering);
   }
 
   /** Takes a notification of the client. */
@@ -136,6 +149,11 @@ export class HttpSession implements ExchangeHost {
     }
     this.#streams = undefined;
     this.#standalone = undefined;
+  }
+
+  #forget(exchange: SessionExchange): void {
+    this.#exchanges?.delete(exchange);
+    if (this.#exchanges?.size === 0) this.#exchanges = undefined;
   }
 
   #openCalls(): ClientCalls {

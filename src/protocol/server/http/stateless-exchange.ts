@@ -45,6 +45,10 @@ export class StatelessExchange implements Carrier, InboundRequest {
     return this.#exchange.signal;
   }
 
+  get aborted(): boolean {
+    return this.#exchange.gone;
+  }
+
   notify(_id: RequestId, method: string, params: JsonObject): void | Promise<void> {
     this.#stream ??= this.#exchange.stream();
     return this.#send({ jsonrpc: '2.0', method, params });

@@ -194,6 +194,33 @@ describe('sessions by HTTP', () => {
     expect([reply.status, await reply.text()]).toEqual([204, '']);
   });
 
+  it.each(['as JSON', 'on a stream'])(
+    'fail a request whose answer, given %s, cannot be written, and are not busy with it any more',
+    async (when) => {
+      const errors: string[] = [];
+      const { server, post, open } = await serve({
+        sessions: { maxSessions: 1 },
+        onError: ({ code }) => errors.push(code),
+      });
+      // A result that no tool gives: only middleware can.
+      server.use(async (context, next) => {
+        if (context.method !== 'ping') return next();
+        if (when === 'on a stream') void context.progress(1);
+        return { count: 1n };
+      });
+      const session = await open();
+      const ping = { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { progressToken: 1 } } };
+      const status = post(ping, session).then(async (reply) => {
+        await reply.text();
+        return reply.status;
+      });
+      if (when === 'as JSON') expect(await status).toBe(500);
+      else await expect(status).rejects.toThrow();
+      expect(errors).toEqual(['HANDLER_FAILED']);
+      expect(await open()).not.toEqual(session);
+    },
+  );
+
   it('make room for another when there are too many, and are refused while all are busy', async () => {
     const { post, open, held } = await serve({ sessions: { maxSessions: 1 } });
     const first = await open();
