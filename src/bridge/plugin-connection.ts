@@ -137,7 +137,7 @@ async function connect(target: PluginTarget, options: PluginConnectionOptions): 
         }
     }
   } catch (error) {
-    throw asPluginError(error, 'Cannot connect');
+    throw asPluginError(error);
   }
   if (target.type !== 'webSocket')
     throw new TypeError('type must be "stdio", "streamableHttp" or "webSocket"');
@@ -249,8 +249,10 @@ function assertComplete(name: string, { resultType = 'complete', inputRequests }
   );
 }
 
-function asPluginError(error: unknown, what: string): unknown {
+/** What could not be done is said before the reason, where that does not say so itself. */
+function asPluginError(error: unknown, what?: string): unknown {
   if (error instanceof PluginError || error instanceof TypeError) return error;
   const kind = error instanceof ProcessError && error.code === 'SPAWN_FAILED' ? 'io' : 'internal';
-  return new PluginError(kind, `${what}: ${toError(error).message}`, { cause: error });
+  const { message } = toError(error);
+  return new PluginError(kind, what === undefined ? message : `${what}: ${message}`, { cause: error });
 }

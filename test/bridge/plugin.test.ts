@@ -249,6 +249,7 @@ describe('McpPlugin.connect', () => {
   it('P12 names a program that cannot be started as io', async () => {
     await expect(McpPlugin.connectStdio(join(folder, 'no-such-program'))).rejects.toMatchObject({
       kind: 'io',
+      message: expect.stringMatching(/^Cannot start ".*no-such-program": /),
       cause: { code: 'SPAWN_FAILED' },
     });
   });
