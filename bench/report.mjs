@@ -90,7 +90,13 @@ function markdownRow(row) {
   const against = row.against ?? 'floor';
   const head = ['', row.better === 'higher' ? `share of the ${against}` : `times the ${against}`, 'CPU'];
   const judged = verdicts(row).map((verdict) => `- ${shownVerdict(row, verdict)}`);
-  return [`## ${row.title}`, '', ...table([head, ...cells]), ...(judged.length > 0 ? ['', ...judged] : [])];
+  return [
+    `## ${row.title}`,
+    '',
+    ...table([head, ...cells]),
+    ...(judged.length > 0 ? ['', ...judged] : []),
+    ...(row.note ? ['', row.note] : []),
+  ];
 }
 
 function markdownSeries({ id, title, of, measured, points, results: [{ median }], ...row }) {

@@ -78,12 +78,14 @@ export class ServerEventStream implements EventStream, EventSinkOwner {
     this.#sink = sink;
     const { keepAliveMs } = this.#limits;
     if (keepAliveMs === Number.POSITIVE_INFINITY) return;
-    this.#timer = setInterval(() => {
-      // A reader that is behind gets no more to read: what waits for it shows that we live.
-      if (!this.#room && this.#sink?.write(KEEP_ALIVE) === false) void this.#waitForRoom();
-    }, keepAliveMs);
+    this.#timer = setInterval(keepAlive, keepAliveMs, this);
     // Runtimes other than Node have numbers for timers.
     this.#timer.unref?.();
+  }
+
+  /** Shows that we live; to a reader that is behind, what waits for it shows that. */
+  keepAlive(): void {
+    if (!this.#room && this.#sink?.write(KEEP_ALIVE) === false) void this.#waitForRoom();
   }
 
   send(message: object, options?: { id?: string }): void | Promise<void> {
@@ -156,4 +158,9 @@ export class ServerEventStream implements EventStream, EventSinkOwner {
     }
     return this.#room.promise;
   }
+}
+
+/** One function for the timers of all streams: none of them holds a closure. */
+function keepAlive(stream: ServerEventStream): void {
+  stream.keepAlive();
 }

@@ -17,7 +17,7 @@ export interface StreamSettings {
 export class LoggedStream {
   /** What the log knows it by. */
   readonly key: string;
-  readonly #number: number;
+  readonly number: number;
   readonly #settings: StreamSettings;
   #live: EventStream | undefined;
   #seq = 0;
@@ -25,7 +25,7 @@ export class LoggedStream {
 
   constructor(sessionId: string, number: number, settings: StreamSettings) {
     this.key = `${sessionId}/${number}`;
-    this.#number = number;
+    this.number = number;
     this.#settings = settings;
   }
 
@@ -119,7 +119,7 @@ export class LoggedStream {
   }
 
   #id(seq: number): string {
-    return `${this.#number}.${seq}`;
+    return `${this.number}.${seq}`;
   }
 }
 

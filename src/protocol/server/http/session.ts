@@ -32,7 +32,7 @@ export class HttpSession implements ExchangeHost {
   // A server may hold very many sessions that do nothing: each of these is there only while it has something.
   #calls: ClientCalls | undefined;
   #exchanges: Set<SessionExchange> | undefined;
-  #streams: Map<number, LoggedStream> | undefined;
+  #streams: LoggedStream[] = [];
   #standalone: LoggedStream | undefined;
   #closed: McpError | undefined;
   #nextStream = 1;
@@ -113,17 +113,14 @@ export class HttpSession implements ExchangeHost {
    */
   async resume(lastEventId: string, exchange: HttpExchange): Promise<boolean> {
     const position = readEventId(lastEventId);
-    const stream = position && this.#streams?.get(position.stream);
+    const stream = position && this.#streams.find(({ number }) => number === position.stream);
     if (!stream) return false;
     return stream.resume(position.seq, () => exchange.stream(this.replyHeaders));
   }
 
   openStream(exchange: HttpExchange): LoggedStream {
-    const number = this.#nextStream++;
-    const stream = new LoggedStream(this.id, number, this.#settings);
-    this.#streams ??= new Map();
-    this.#streams.set(number, stream);
-    this.#forgetFinished(this.#streams);
+    const stream = new LoggedStream(this.id, this.#nextStream++, this.#settings);
+    this.#streams = [...this.#withoutOldest(), stream];
     stream.open(exchange.stream(this.replyHeaders), this.dialect.traits.primedStreams);
     return stream;
   }
@@ -143,11 +140,11 @@ export class HttpSession implements ExchangeHost {
     this.dialect.close();
     this.#calls?.close(reason);
     for (const exchange of this.#exchanges ?? []) exchange.abort(reason);
-    for (const stream of this.#streams?.values() ?? []) {
+    for (const stream of this.#streams) {
       stream.finish();
       void this.#settings.log.drop(stream.key);
     }
-    this.#streams = undefined;
+    this.#streams = [];
     this.#standalone = undefined;
   }
 
@@ -164,13 +161,15 @@ export class HttpSession implements ExchangeHost {
     return this.#calls;
   }
 
-  #forgetFinished(streams: Map<number, LoggedStream>): void {
-    if (streams.size <= MAX_FINISHED_STREAMS) return;
-    for (const [number, stream] of streams) {
-      if (!stream.isFinished) continue;
-      streams.delete(number);
+  /** The streams that are kept beside another one. */
+  #withoutOldest(): LoggedStream[] {
+    let surplus = this.#streams.length + 1 - MAX_FINISHED_STREAMS;
+    if (surplus <= 0) return this.#streams;
+    return this.#streams.filter((stream) => {
+      if (surplus <= 0 || !stream.isFinished) return true;
+      surplus--;
       void this.#settings.log.drop(stream.key);
-      if (streams.size <= MAX_FINISHED_STREAMS) return;
-    }
+      return false;
+    });
   }
 }
