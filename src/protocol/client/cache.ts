@@ -57,9 +57,9 @@ export class ResultCache {
     return entry.result;
   }
 
-  /** Keeps a complete result that no input went into. */
-  set(method: string, params: JsonObject | undefined, result: JsonObject): void {
-    const ttlMs = typeof result.ttlMs === 'number' ? result.ttlMs : this.#defaultTtlMs;
+  /** Keeps a complete result that no input went into, as long as the server says. */
+  set(method: string, params: JsonObject | undefined, result: JsonObject, hint: unknown): void {
+    const ttlMs = typeof hint === 'number' ? hint : this.#defaultTtlMs;
     if (!(ttlMs > 0) || !CACHED_METHODS.includes(method)) return;
     const key = keyOf(method, params);
     this.#entries.delete(key);
@@ -81,12 +81,14 @@ export class ResultCache {
     if (stale) this.drop(stale);
   }
 
-  /** Drops all results of these methods; without methods, everything. */
-  drop(methods?: readonly string[]): void {
+  /** Drops all results of these methods; without methods, everything. Tells whether there was any. */
+  drop(methods?: readonly string[]): boolean {
     this.#generation++;
-    if (!methods) this.#entries.clear();
-    else
-      for (const [key, entry] of this.#entries) if (methods.includes(entry.method)) this.#entries.delete(key);
+    const { size } = this.#entries;
+    for (const [key, { method }] of this.#entries) {
+      if (!methods || methods.includes(method)) this.#entries.delete(key);
+    }
+    return this.#entries.size < size;
   }
 }
 

@@ -10,6 +10,8 @@ export type ListenEvent =
 /** Where a dialect reports what happens on an open subscription. */
 export interface ListenSink {
   event(event: ListenEvent): void;
+  /** Changes may have been missed, while the subscription goes on. */
+  missed(): void;
   /** The subscription is over: without an error the server ended it in good order. */
   ended(error?: Error): void;
 }

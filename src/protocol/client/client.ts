@@ -150,6 +150,7 @@ export class McpClient {
       },
       {
         notification: (notification) => this.#onNotification(notification),
+        missed: () => this.#cache?.drop(),
         warning: (warning) => this.#warn(warning),
       },
       {
@@ -413,6 +414,7 @@ export class McpClient {
         this.#link.onConnection(work),
       closing: this.#link.closing,
       timeoutMs: this.#timeoutMs,
+      missed: () => this.#cache?.drop(),
       warn: (warning: McpError) => this.#warn(warning),
     };
     return Subscription.open(host, filter, options.signal);
@@ -480,7 +482,7 @@ export class McpClient {
       return await call();
     } catch (error) {
       if (!(error instanceof RpcError) || error.rpcCode !== HEADER_MISMATCH) throw error;
-      await this.listTools({ fresh: true });
+      await this.listTools({ fresh: true, ...(options.signal && { signal: options.signal }) });
       return call();
     }
   }
@@ -491,23 +493,8 @@ export class McpClient {
     required: { readonly [member: string]: 'string' | 'object' },
     options: ListOptions,
   ): Promise<Item[]> {
-    const { timeoutMs = this.#timeoutMs } = options;
-    const end = performance.now() + timeoutMs;
     try {
-      const items = await readAllPages(
-        method,
-        member,
-        this.#options.maxPages ?? DEFAULT_MAX_PAGES,
-        (cursor) => {
-          const left = end - performance.now();
-          if (left <= 0)
-            throw new TimeoutError(`Cannot read "${method}" to its end within ${timeoutMs} ms`, timeoutMs);
-          return this.#cached(method, cursor === undefined ? undefined : { cursor }, {
-            ...options,
-            timeoutMs: left,
-          });
-        },
-      );
+      const items = await this.#readPages(method, member, options);
       return keepValid<Item>(method, items, required, (warning) => this.#warn(warning));
     } catch (error) {
       if (!(error instanceof RpcError) || error.rpcCode !== METHOD_NOT_FOUND) throw error;
@@ -515,6 +502,33 @@ export class McpClient {
         new McpError('NOT_SUPPORTED', `"${this.name}" does not know "${method}": taken as an empty list`),
       );
       return [];
+    }
+  }
+
+  /** A cursor of a kept page may be valid no longer: then everything is read anew, once. */
+  async #readPages(method: string, member: string, options: ListOptions): Promise<unknown[]> {
+    const { maxPages = DEFAULT_MAX_PAGES } = this.#options;
+    const { timeoutMs = this.#timeoutMs } = options;
+    const end = performance.now() + timeoutMs;
+    let isCursorRefused = false;
+    const readAll = (fresh: boolean) =>
+      readAllPages(method, member, maxPages, async (cursor) => {
+        const left = end - performance.now();
+        if (left <= 0)
+          throw new TimeoutError(`Cannot read "${method}" to its end within ${timeoutMs} ms`, timeoutMs);
+        const params = cursor === undefined ? undefined : { cursor };
+        try {
+          return await this.#cached(method, params, { ...options, fresh, timeoutMs: left });
+        } catch (error) {
+          isCursorRefused = params !== undefined && error instanceof RpcError;
+          throw error;
+        }
+      });
+    try {
+      return await readAll(options.fresh ?? false);
+    } catch (error) {
+      if (!isCursorRefused || !this.#cache?.drop([method])) throw error;
+      return readAll(true);
     }
   }
 
@@ -527,7 +541,10 @@ export class McpClient {
     const first = await this.#link.ask(method, params, options);
     const result = await this.#link.finish(method, params, first, options);
     // What input went into belongs to that input, which is no part of the key.
-    if (result === first && generation === cache.generation) cache.set(method, params, result);
+    if (result === first && generation === cache.generation) {
+      const ttlMs = this.#link.connection.dialect.hasCachingHints ? result.ttlMs : undefined;
+      cache.set(method, params, result, ttlMs);
+    }
     return result;
   }
 

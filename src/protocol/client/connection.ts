@@ -13,6 +13,8 @@ export interface ConnectionHooks {
   notification(notification: JsonRpcNotification): void;
   /** Something was skipped, or failed where no caller could be told. */
   warning(warning: McpError): void;
+  /** Notifications may have been lost, while the connection goes on. */
+  missed(): void;
   /** The channel ended by itself. */
   closed(connection: Connection, reason: McpError): void;
   /** The server has forgotten the session, and no request was there to learn it. */
@@ -137,6 +139,7 @@ export class Connection implements DialectChannel {
 
   /** Told by the binding that something the server said by itself may not have arrived. */
   missMessages(): void {
+    this.#hooks.missed();
     for (const tap of this.#taps) tap.missed?.();
   }
 

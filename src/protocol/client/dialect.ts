@@ -66,6 +66,8 @@ export interface ClientDialect {
   readonly renegotiates: boolean;
   /** Whether tools name arguments that are to ride in headers as well, on transports that have headers. */
   readonly mirrorsParams: boolean;
+  /** Whether results say how long they are fresh. */
+  readonly hasCachingHints: boolean;
   /** The cheapest request that every server answers. */
   readonly pingMethod: string;
   /** Completes the params of a request with what this dialect puts into every one. */

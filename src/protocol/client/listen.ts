@@ -15,6 +15,8 @@ export interface ListenHost {
   /** Aborted when the client closes. */
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
+  /** Called before a reader hears of changes that may have been missed. */
+  missed(): void;
   warn(warning: McpError): void;
 }
 
@@ -105,6 +107,7 @@ export class Subscription implements AsyncIterable<ListenEvent> {
     let ended = false;
     const sink: ListenSink = {
       event: (event) => this.#add(event),
+      missed: () => this.#miss(),
       ended: (error) => {
         ended = true;
         this.#onEnded(error);
@@ -156,6 +159,11 @@ export class Subscription implements AsyncIterable<ListenEvent> {
         }
       }
     }
+    this.#miss();
+  }
+
+  #miss(): void {
+    this.#host.missed();
     for (const event of everythingIn(this.#honoured)) this.#add(event);
   }
 

@@ -12,7 +12,7 @@ import {
 import { isSessionRevision, REVISIONS, SESSION_REVISIONS, type SessionRevision } from '../revisions.ts';
 import type { SubscriptionFilter } from '../types/features.ts';
 import type { LoggingLevel } from '../types/identity.ts';
-import { everythingIn, type ListenSink, type OpenListen, readChange, wants } from './changes.ts';
+import { type ListenSink, type OpenListen, readChange, wants } from './changes.ts';
 import type { Connection } from './connection.ts';
 import type {
   ClientDialect,
@@ -38,6 +38,7 @@ export class SessionDialect implements ClientDialect {
   readonly cancelsByMessage = true;
   readonly renegotiates = false;
   readonly mirrorsParams = false;
+  readonly hasCachingHints = false;
   readonly pingMethod = 'ping';
   readonly revision: SessionRevision;
   readonly server: ServerDescription;
@@ -89,9 +90,7 @@ export class SessionDialect implements ClientDialect {
         const event = readChange(method, params);
         if (event && wants(honoured, event)) sink.event(event);
       },
-      missed: () => {
-        for (const event of everythingIn(honoured)) sink.event(event);
-      },
+      missed: () => sink.missed(),
       closed: (reason) => sink.ended(reason),
     });
     const subscribed: string[] = [];

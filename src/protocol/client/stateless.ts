@@ -40,6 +40,7 @@ export class StatelessDialect implements ClientDialect {
   readonly cancelsByMessage = false;
   readonly renegotiates = true;
   readonly mirrorsParams = true;
+  readonly hasCachingHints = true;
   readonly acceptsBatches = false;
   readonly pingMethod = 'server/discover';
   readonly revision: StatelessRevision;

@@ -164,6 +164,59 @@ describe('cache', () => {
     expect(count(off.server, 'resources/read')).toBe(2);
   });
 
+  it('reads a list anew when the server knows a cursor of a kept page no longer', async () => {
+    let prefix = 'a';
+    const { server, client } = await connect({
+      ...STATELESS,
+      'resources/list': ({ id, params }, wire) => {
+        const { cursor } = params as JsonObject;
+        const resources = [{ uri: `${prefix}:${cursor}`, name: 'r' }];
+        if (cursor === undefined)
+          return { resultType: 'complete', resources, nextCursor: `${prefix}2`, ttlMs: 60_000 };
+        if (cursor === `${prefix}2`) return { resultType: 'complete', resources };
+        wire.error(id, -32602, 'Invalid cursor');
+        return undefined;
+      },
+    });
+    await client.listResources();
+    prefix = 'b';
+    expect((await client.listResources()).map(({ uri }) => uri)).toEqual(['b:undefined', 'b:b2']);
+    expect(count(server, 'resources/list')).toBe(5);
+  });
+
+  it('forgets everything when changes may have been missed', async () => {
+    const { server, client } = await connect(resource({ ttlMs: 60_000 }));
+    const opening = client.listen({ toolsListChanged: true });
+    const acknowledge = async () => {
+      const { id } = await server.next();
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
+      const notifications = { toolsListChanged: true };
+      server.notify('notifications/subscriptions/acknowledged', { _meta, notifications });
+      return id;
+    };
+    const id = await acknowledge();
+    const events = (await opening)[Symbol.asyncIterator]();
+    await client.readResource('a:');
+    server.notify('notifications/cancelled', { requestId: id });
+    await acknowledge();
+    await events.next();
+    await client.readResource('a:');
+    expect(count(server, 'resources/read')).toBe(2);
+  });
+
+  it('is off in the session dialect, whatever a result says, unless it is asked for', async () => {
+    const read = { 'resources/read': () => ({ contents: [], ttlMs: 60_000 }) };
+    for (const [cache, times] of [
+      [undefined, 2],
+      [{ defaultTtlMs: 60_000 }, 1],
+    ] as const) {
+      const { server, client } = await connect({ ...SESSION, ...read }, cache && { cache });
+      await client.readResource('a:');
+      await client.readResource('a:');
+      expect(count(server, 'resources/read')).toBe(times);
+    }
+  });
+
   it('keeps no result that input went into', async () => {
     const answers: JsonObject[] = [{ resultType: 'input_required', requestState: 's' }];
     const { server, client } = await connect({
