@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { McpError, TimeoutError, toError } from '../../jsonrpc/index.ts';
+import { connectError } from '../connect-error.ts';
 import { HttpError, type ReplyHeaders } from './http-error.ts';
 import type { Pooling } from './pooling.ts';
 import { isRedirect, type RedirectMode, redirectTarget } from './redirect.ts';
@@ -330,9 +331,10 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
       const timeoutMs = this.#context.headersTimeoutMs ?? this.#request.headersTimeoutMs;
       return new TimeoutError(`"${name}" did not begin to answer within ${timeoutMs} ms`, timeoutMs);
     }
-    // It had a connection, so it may have gone out.
+    const isConnected = this.#controller !== undefined;
+    if (!isConnected && !codeOf(error)?.startsWith('UND_')) return connectError(name, error);
     const doubt =
-      this.#controller && this.#request.method === 'POST'
+      isConnected && this.#request.method === 'POST'
         ? '; the server may have received the message all the same'
         : '';
     const message = `Cannot exchange messages with "${name}": ${reason(error)}${doubt}`;
@@ -340,11 +342,7 @@ export class RoundTrip implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A connection that was tried at several addresses fails with all their errors and no message of its own. */
 function reason(error: Error): string {
-  if (error instanceof AggregateError && error.message === '') {
-    return error.errors.map((one) => toError(one).message).join('; ');
-  }
   return error.message || codeOf(error) || error.name;
 }
 

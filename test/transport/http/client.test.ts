@@ -134,11 +134,11 @@ describe('a message', () => {
     expect(sink.closes).toEqual([]);
   });
 
-  it('fails with the address and the reason when nobody listens', async () => {
+  it('fails with the address, the reason and what to do when nobody listens', async () => {
     const { transport } = await connected('http://127.0.0.1:9/mcp?key=secret');
     const error = await failure(transport.send(request(1)));
     expect(error).toMatchObject({ code: 'TRANSPORT_FAILED' });
-    expect(String(error)).toMatch(/http:\/\/127\.0\.0\.1:9\/mcp.*ECONNREFUSED/);
+    expect(String(error)).toMatch(/Cannot connect to .*:9\/mcp.*ECONNREFUSED.*nothing listens there/);
     expect(String(error)).not.toContain('secret');
   });
 });
