@@ -8,13 +8,28 @@ const EVERYTHING = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
 );
 
+const SDKS = fileURLToPath(new URL('servers/sdk-http.mjs', import.meta.url));
+
+/** A process that listens on a port. */
+export interface HttpProcess {
+  readonly origin: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
 /** The reference server "everything" as a process that listens on a port, by default a free one. */
-export async function startEverything(
-  mode: 'streamableHttp' | 'sse',
-  wantedPort?: number,
-): Promise<{ origin: string; port: number; stop: () => Promise<void> }> {
+export function startEverything(mode: 'streamableHttp' | 'sse', wantedPort?: number): Promise<HttpProcess> {
+  return start([EVERYTHING, mode], wantedPort);
+}
+
+/** The official SDKs, version 1 at /v1 and version 2 at /v2. */
+export function startSdks(wantedPort?: number): Promise<HttpProcess> {
+  return start([SDKS], wantedPort);
+}
+
+async function start(args: readonly string[], wantedPort: number | undefined): Promise<HttpProcess> {
   const port = wantedPort ?? (await freePort());
-  const child = spawn(process.execPath, [EVERYTHING, mode], {
+  const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
