@@ -13,6 +13,7 @@ import {
   textOf,
 } from '../../src/bridge/index.ts';
 import {
+  type ClientOptions,
   McpClient,
   McpServer,
   serveHttp,
@@ -49,6 +50,25 @@ function echoRegistry(): ToolRegistry {
   const call = (args: unknown) => String((args as { text: string }).text);
   registry.register(createTool({ ...ECHO, call }));
   return registry;
+}
+
+/** A server that listens, and how it is connected to. */
+interface Listening {
+  port: number;
+  close: () => Promise<void>;
+  connect: (options: ClientOptions) => Promise<McpClient>;
+}
+
+function at(
+  listener: { url?: string | undefined; close(): Promise<void> },
+  by: 'http' | 'webSocket',
+): Listening {
+  const { url = '' } = listener;
+  return {
+    port: Number(new URL(url).port),
+    close: () => listener.close(),
+    connect: (options) => McpClient[by](url, options),
+  };
 }
 
 describe('an imported tool', () => {
@@ -162,6 +182,53 @@ describe('an imported tool', () => {
     expect(await echo?.call({ text: 'again' })).toEqual({ content: '{"text":"again"}' });
     expect(pids[1]).not.toBe(pids[0]);
   });
+
+  const AGAIN: [string, (server: McpServer, port?: number) => Promise<Listening>][] = [
+    ['HTTP', async (server, port = 0) => at(await serveHttp(server, { port }), 'http')],
+    ['WebSocket', async (server, port = 0) => at(await serveWebSocket(server, { port }), 'webSocket')],
+    [
+      'TCP',
+      async (server, port = 0) => {
+        const listener = await serveSocket(server, { port });
+        const { target } = listener;
+        return {
+          port: target.port ?? 0,
+          close: () => listener.close(),
+          connect: (options) => McpClient.socket(target, options),
+        };
+      },
+    ],
+  ];
+
+  it.each(
+    AGAIN.flatMap(([by, serve]) =>
+      (['session', 'stateless'] as const).map((dialect) => ({ by, dialect, serve })),
+    ),
+  )(
+    'B24 is the same object, and is followed, when its server was started anew: $by, $dialect dialect',
+    async ({ dialect, serve }) => {
+      const first = await serve(echoServer());
+      const client = await first.connect({ dialect, autoReconnect: { baseDelayMs: 5, maxRetries: 100 } });
+      closing.push(() => client.close());
+      const registry = new ToolRegistry();
+      const following = await (await McpToolProvider.connect(client)).follow(registry);
+      closing.push(() => following.close());
+      const echo = registry.get('echo');
+      const grown = new Promise<void>((resolve) => {
+        registry.onChange(({ name }) => {
+          if (name === 'more') resolve();
+        });
+      });
+      await first.close();
+      const server = echoServer();
+      server.tool({ ...ECHO, name: 'more' }, () => 'more');
+      const again = await serve(server, first.port);
+      closing.push(() => again.close());
+      await grown;
+      expect(registry.get('echo')).toBe(echo);
+      expect(await echo?.call({ text: 'again' })).toEqual({ content: 'again' });
+    },
+  );
 
   it('B24 is lost with a connection in this process, which cannot be made again', async () => {
     const client = await McpClient.inProcess(echoServer());
