@@ -468,6 +468,28 @@ describe('giving up', () => {
     expect(statusCode).toBe(200);
   });
 
+  it('is up to the caller alone: neither a reply nor a stream is given a time by default', async () => {
+    const server = await ScriptedServer.start((received, response) => {
+      if (received.method === 'POST') sendJson(response, resultFor(received));
+      else startEvents(response);
+    });
+    const agent = new Agent();
+    closeBehindTest(() => agent.destroy());
+    const limits: unknown[] = [];
+    const dispatch = agent.dispatch.bind(agent);
+    agent.dispatch = (options, handler) => {
+      limits.push([options.method, options.headersTimeout, options.bodyTimeout]);
+      return dispatch(options, handler);
+    };
+    const { transport } = await connected(server.url, { dispatcher: agent });
+    await transport.send(request(1));
+    await transport.openStream();
+    expect(limits).toEqual([
+      ['POST', 0, 0],
+      ['GET', 0, 0],
+    ]);
+  });
+
   it('waits for the head of a reply no longer than headersTimeoutMs', async () => {
     const server = await ScriptedServer.start(() => {});
     const { transport } = await connected(server.url, { headersTimeoutMs: 100 });
