@@ -14,8 +14,9 @@ export interface HttpErrorDetails {
 
 /**
  * An HTTP reply that is no MCP reply. Its code is `UNAUTHORIZED` where the server asks for credentials, else
- * `HTTP_STATUS`. Where the body held a JSON-RPC error that answers the request, the request fails with that error
- * instead and this one is its `cause`: {@link httpErrorOf} finds it either way.
+ * `HTTP_STATUS`. Where the body held a JSON-RPC error that answers the request, a request that was refused with 401 or
+ * 403 fails with this error, and the JSON-RPC error is its `cause`: what is refused is the asker, not what was asked.
+ * Behind every other status it is the other way round. {@link httpErrorOf} finds this error either way.
  */
 export class HttpError extends McpError {
   readonly status: number;
@@ -23,8 +24,8 @@ export class HttpError extends McpError {
   readonly bodyPreview: string;
   readonly sessionLost: boolean;
 
-  constructor(message: string, details: HttpErrorDetails) {
-    super(codeOf(details), message);
+  constructor(message: string, details: HttpErrorDetails, options?: { cause?: unknown }) {
+    super(codeOf(details), message, options);
     this.status = details.status;
     this.headers = details.headers;
     this.bodyPreview = details.bodyPreview;

@@ -58,21 +58,25 @@ export function parseBody({ text, isUtf8 }: BodyText, sent: Sent): unknown {
 }
 
 /**
- * The error that a refused message fails with: the JSON-RPC error in the body where it answers the message (it has the
- * same id or none), with the HTTP error as its cause; else the HTTP error.
+ * The error that a refused message fails with. Where the body holds a JSON-RPC error that answers the message (it has the
+ * same id or none), each of the two is the other's cause in turn; see {@link HttpError}.
  */
 export function refusalError(head: ReplyHead, text: string, sent: Sent): McpError {
   const { status, headers } = head;
   const answer = errorResponse(text);
   const isOurs = answer !== undefined && answer.id === sent.id;
-  const error = new HttpError(`Cannot send ${sent.what} to "${sent.to}": ${found(head, text, answer)}`, {
+  const message = `Cannot send ${sent.what} to "${sent.to}": ${found(head, text, answer)}`;
+  const details = {
     status,
     headers,
     bodyPreview: text.slice(0, PREVIEW_CHARS),
     sessionLost: sent.namedSession && (status === 404 || (status === 400 && !isOurs)),
-  });
-  if (!answer || !(isOurs || answer.id === undefined || answer.id === null)) return error;
-  return toRpcError(answer, error);
+  };
+  const answers = answer && (isOurs || answer.id === undefined || answer.id === null);
+  if (!answers) return new HttpError(message, details);
+  const refusesAsker = status === 401 || status === 403;
+  if (refusesAsker) return new HttpError(message, details, { cause: toRpcError(answer) });
+  return toRpcError(answer, new HttpError(message, details));
 }
 
 /**

@@ -396,6 +396,24 @@ describe('a refusal', () => {
     expect(codes.map(({ code }) => code)).toEqual(['UNAUTHORIZED', 'UNAUTHORIZED', 'HTTP_STATUS']);
   });
 
+  it.each([
+    [401, 'its id', 5, 'UNAUTHORIZED'],
+    [401, 'no id', undefined, 'UNAUTHORIZED'],
+    [403, 'its id', 5, 'HTTP_STATUS'],
+  ])(
+    'of %d is an HttpError also with a JSON-RPC error for %s, which is its cause',
+    async (...[status, , id, code]) => {
+      const server = await ScriptedServer.start((_, response) => {
+        sendJson(response, { jsonrpc: '2.0', id, error: { code: -32600, message: 'Who are you' } }, status);
+      });
+      const { transport } = await connected(server.url);
+      const error = await failure(transport.send(request(5)));
+      expect(error).toBeInstanceOf(HttpError);
+      expect(error).toMatchObject({ code, status, cause: { rpcCode: -32600, message: 'Who are you' } });
+      expect(String(error)).toContain(`status ${status}: Who are you`);
+    },
+  );
+
   it('shows the type of a reply that is neither JSON nor an event stream', async () => {
     const server = await ScriptedServer.start((_, response) => {
       response.setHeader('content-type', 'text/html').end('<title>Welcome</title>');
@@ -943,8 +961,8 @@ describe('authorization', () => {
       authorizer: { authorize: () => undefined, challenge: () => false },
     });
     const error = await failure(transport.send(request(1)));
-    expect(error).toMatchObject({ rpcCode: -32001 });
-    expect(httpErrorOf(error)).toMatchObject({ status: 403 });
+    expect(error).toMatchObject({ code: 'HTTP_STATUS', status: 403, cause: { rpcCode: -32001 } });
+    expect(String(error)).toContain('status 403: Who are you');
   });
 
   it('is asked three times for one request at most', async () => {
