@@ -1,11 +1,7 @@
 export type { OnClient, Serving } from './clients.ts';
 export { safeEnvironment } from './environment.ts';
-export {
-  BearerChallenge,
-  type BearerError,
-  type BearerOptions,
-  type ResourceMetadata,
-} from './http/bearer.ts';
+export type { BearerOptions, ResourceMetadata } from './http/bearer.ts';
+export { BearerChallenge, type BearerError } from './http/challenge.ts';
 export { type HttpClientOptions, HttpClientTransport } from './http/client.ts';
 export type { EndpointOptions } from './http/endpoint.ts';
 export type { EventStream } from './http/event-stream.ts';

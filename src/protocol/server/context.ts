@@ -48,7 +48,10 @@ export interface RequestContext {
   readonly auth: unknown;
   /** The headers the request came with, by lower-case name; empty on transports without any. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborted when the client gives the request up, or goes away: no answer will be sent. */
+  /**
+   * Aborted when the client gives the request up, or goes away: no answer will be sent. In a session by HTTP a client that
+   * goes away may come back for its answer; there it is aborted when the client cancels, or the session ends.
+   */
   readonly signal: AbortSignal;
   /**
    * Any JSON value that the handler wants to find again when it runs anew with the answers to its questions. In the

@@ -6,7 +6,9 @@ import {
   RpcError,
   toError,
 } from '../../jsonrpc/index.ts';
+import { BearerChallenge } from '../../transport/index.ts';
 import type { ServerCapabilities } from '../types/identity.ts';
+import { challengeError } from './challenge-error.ts';
 import { type ChangedList, ChangeFeed } from './changes.ts';
 import { complete } from './completion.ts';
 import type { Context, RequestContext } from './context.ts';
@@ -19,7 +21,7 @@ import { Tools } from './tools.ts';
 
 /**
  * Runs around every request. It calls `next` to have the request answered, or returns a result of its own, or throws;
- * an {@link RpcError} travels to the client as it is.
+ * an {@link RpcError} travels to the client as it is, and a {@link BearerChallenge} asks it for another token.
  */
 export type Middleware = (
   context: RequestContext,
@@ -168,6 +170,7 @@ export class ServerCore implements FeatureHost {
   /** An unforeseen failure is our own business: the client learns that there was one. */
   #asRpcError(context: Context, error: unknown): RpcError {
     if (error instanceof RpcError) return error;
+    if (error instanceof BearerChallenge) return challengeError(error);
     if (!context.isAborted) {
       const message = `The handler of "${context.method}" failed: ${toError(error).message}`;
       this.report(new McpError('HANDLER_FAILED', message, { cause: error }));

@@ -1,4 +1,5 @@
 import { type JsonObject, McpError, RpcError, toError } from '../../jsonrpc/index.ts';
+import { BearerChallenge } from '../../transport/index.ts';
 import { inspectSchema, type SchemaFault } from '../json-schema.ts';
 import type { RevisionTraits } from '../revisions.ts';
 import {
@@ -16,7 +17,11 @@ import { readToolReturn, type ToolReturn, withContent } from './results.ts';
 import { shapeTool, shapeToolResult } from './shape.ts';
 import { Shelf } from './shelf.ts';
 
-/** Does the work of a tool. What it throws becomes a result with `isError`, except for an RpcError, which travels. */
+/**
+ * Does the work of a tool. What it throws becomes a result with `isError` whose text is the error's message, word for word,
+ * for the client's model to read: no place for secrets. An {@link RpcError} travels as it is, and a {@link BearerChallenge}
+ * asks the client for another token.
+ */
 export type ToolHandler<Args = JsonObject> = (
   args: Args,
   context: RequestContext,
@@ -153,7 +158,7 @@ export class Tools {
   }
 
   #fail(name: string, error: unknown, context: Context): CallToolResult {
-    if (error instanceof RpcError || context.isInterrupted) throw error;
+    if (error instanceof RpcError || error instanceof BearerChallenge || context.isInterrupted) throw error;
     const { message } = toError(error);
     if (!context.isAborted) {
       this.#host.report(

@@ -1,4 +1,5 @@
 import { INVALID_REQUEST } from '../../jsonrpc/index.ts';
+import { BearerChallenge, type BearerError } from './challenge.ts';
 import type { HttpRequest } from './exchange.ts';
 import { Refusal } from './refusal.ts';
 
@@ -40,34 +41,11 @@ export interface ResourceMetadata {
   [member: string]: unknown;
 }
 
-/** What is wrong with a token, in the words of RFC 6750 section 3.1. */
-export type BearerError = 'invalid_request' | 'invalid_token' | 'insufficient_scope';
-
 const STATUS_OF: { readonly [error in BearerError]: number } = {
   invalid_request: 400,
   invalid_token: 401,
   insufficient_scope: 403,
 };
-
-/**
- * Asks the client for another token. `verify` returns or throws it; a handler that finds that an operation needs more
- * scopes throws it before it answers.
- *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling
- */
-export class BearerChallenge {
-  readonly error: BearerError;
-  /** For people; printable ASCII. */
-  readonly description: string | undefined;
-  /** All scopes that the operation at hand needs. Default: `requiredScopes` of the guard. */
-  readonly scopes: readonly string[] | undefined;
-
-  constructor(error: BearerError, options: { description?: string; scopes?: readonly string[] } = {}) {
-    this.error = error;
-    this.description = options.description;
-    this.scopes = options.scopes;
-  }
-}
 
 /** {@link BearerOptions} made ready, with the places where the metadata is found. */
 export interface BearerGuard {

@@ -1,4 +1,6 @@
 import { INTERNAL_ERROR, McpError } from '../../jsonrpc/index.ts';
+import { challengeRefusal } from './bearer.ts';
+import type { BearerChallenge } from './challenge.ts';
 import {
   type EventSink,
   type EventSinkOwner,
@@ -118,6 +120,14 @@ export class ChannelExchange implements HttpExchange, GuardedRequest, StreamEven
 
   refuse({ status, body, headers }: Refusal): void {
     this.reply(status, body, headers);
+  }
+
+  challenge(challenge: BearerChallenge, body?: object): boolean {
+    const { auth } = this.#settings;
+    if (!auth || this.#state !== 'open') return false;
+    const refusal = challengeRefusal(challenge, auth);
+    this.reply(refusal.status, body ?? refusal.body, refusal.headers);
+    return true;
   }
 
   stream(headers?: HttpHeaders): EventStream {

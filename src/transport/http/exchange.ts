@@ -1,3 +1,4 @@
+import type { BearerChallenge } from './challenge.ts';
 import type { EventStream } from './event-stream.ts';
 
 /** Header fields by lower-case name. */
@@ -38,6 +39,13 @@ export interface HttpExchange extends HttpRequest {
    * @throws TypeError when the exchange was answered before, or when the body cannot be encoded as JSON.
    */
   reply(status: number, body?: object, headers?: HttpHeaders): void;
+  /**
+   * Answers by asking the client for another token, where a bearer guard let it in and nothing was answered before.
+   * `body` says the same in JSON; default a JSON-RPC error.
+   *
+   * @returns false when that cannot be done here: then nothing was answered.
+   */
+  challenge(challenge: BearerChallenge, body?: object): boolean;
   /**
    * Answers with a stream of server-sent events; its headers leave at once. When the client has gone away the stream
    * is closed from the start.

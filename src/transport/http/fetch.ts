@@ -49,6 +49,7 @@ class FetchChannel implements HttpChannel {
   readonly #host: string;
   readonly #respond: (response: Response) => void;
   #watcher: GoneWatcher | undefined;
+  #sink: FetchSink | undefined;
 
   constructor(request: Request, givenBody: unknown, respond: (response: Response) => void) {
     const { host, pathname, search } = new URL(request.url);
@@ -106,9 +107,9 @@ class FetchChannel implements HttpChannel {
   }
 
   open(headers: HttpHeaders, owner: EventSinkOwner): EventSink {
-    const sink = new FetchSink(owner, this.#leave);
-    this.#respond(new Response(sink.body, { status: 200, headers }));
-    return sink;
+    this.#sink = new FetchSink(owner, this.#leave);
+    this.#respond(new Response(this.#sink.body, { status: 200, headers }));
+    return this.#sink;
   }
 
   get gone(): boolean {
@@ -128,6 +129,8 @@ class FetchChannel implements HttpChannel {
 
   readonly #leave = (): void => {
     this.#watcher?.leave();
+    // Who reads on all the same must not wait for an end that nobody will write.
+    this.#sink?.abandon(this.#request.signal.reason);
     this.#respond(new Response(null, { status: CLIENT_CLOSED }));
   };
 }
@@ -164,6 +167,11 @@ class FetchSink implements EventSink {
 
   destroy(): void {
     this.#controller?.error(new Error('The stream was broken off by the server'));
+  }
+
+  /** The request was aborted: so is what there is of its answer. Does nothing when the reader has cancelled it. */
+  abandon(reason: unknown): void {
+    this.#controller?.error(reason);
   }
 
   #desiredBytes(): number {

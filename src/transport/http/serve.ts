@@ -1,6 +1,7 @@
 import { McpError, toError } from '../../jsonrpc/index.ts';
-import { authorize, BearerChallenge, type BearerGuard, challengeRefusal } from './bearer.ts';
+import { authorize, type BearerGuard } from './bearer.ts';
 import { checkParsedBody, decodeBody, parseBody } from './body.ts';
+import { BearerChallenge } from './challenge.ts';
 import type { ChannelExchange } from './channel.ts';
 import type { HttpHandler } from './exchange.ts';
 import { checkContent, checkEndpoint, checkEntry, methodRefusal } from './guard.ts';
@@ -81,16 +82,9 @@ async function readBody(
   return;
 }
 
-function answerFailure(
-  thrown: unknown,
-  exchange: ChannelExchange,
-  { auth, onError }: HttpServerSettings,
-): void {
+function answerFailure(thrown: unknown, exchange: ChannelExchange, { onError }: HttpServerSettings): void {
   try {
-    if (thrown instanceof BearerChallenge && auth && !exchange.answered) {
-      exchange.refuse(challengeRefusal(thrown, auth));
-      return;
-    }
+    if (thrown instanceof BearerChallenge && exchange.challenge(thrown)) return;
     const cause = toError(thrown);
     const message = `Cannot answer ${exchange.method} ${exchange.path}: ${cause.message}`;
     onError(new McpError('HANDLER_FAILED', message, { cause }));

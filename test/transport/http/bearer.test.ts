@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { McpError } from '../../../src/jsonrpc/index.ts';
-import { BearerChallenge, type BearerOptions } from '../../../src/transport/http/bearer.ts';
+import type { BearerOptions } from '../../../src/transport/http/bearer.ts';
+import { BearerChallenge } from '../../../src/transport/http/challenge.ts';
 import type { HttpHandler } from '../../../src/transport/http/exchange.ts';
 import { type HttpListening, listenHttp } from '../../../src/transport/http/listen.ts';
 import { ask, errorOf, post, RawClient, type RawResponse } from './raw-client.ts';

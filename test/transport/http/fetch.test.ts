@@ -219,6 +219,15 @@ describe('a streamed answer to a web-standard request', () => {
     expect(stream.closed).toBe(true);
   });
 
+  it('ends for who reads on when the request is aborted', async () => {
+    const client = new AbortController();
+    const { response, stream } = await open({}, { signal: client.signal });
+    stream.send({});
+    const reading = response.text();
+    client.abort(new Error('left'));
+    await expect(reading).rejects.toThrow('left');
+  });
+
   it('is broken off when its handler fails', async () => {
     const response = await toFetchListener((exchange) => {
       exchange.stream().send({});

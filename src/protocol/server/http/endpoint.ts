@@ -231,6 +231,7 @@ export class HttpEndpoint {
     return {
       dialect,
       replyHeaders: undefined,
+      endsWithClient: true,
       openStream: (opened) => {
         const stream = new LoggedStream('', 0, KEEPS_NOTHING);
         stream.open(opened.stream(), false);

@@ -9,7 +9,8 @@ import {
   type RequestId,
   RpcError,
 } from '../../../jsonrpc/index.ts';
-import type { HttpExchange, HttpHeaders } from '../../../transport/index.ts';
+import type { BearerChallenge, HttpExchange, HttpHeaders } from '../../../transport/index.ts';
+import { challengeOf } from '../challenge-error.ts';
 import type { Carrier, ServerDialect } from '../dialect.ts';
 import type { LoggedStream } from './logged-stream.ts';
 
@@ -18,6 +19,8 @@ export interface ExchangeHost {
   readonly dialect: ServerDialect;
   /** Headers of every reply. */
   readonly replyHeaders: HttpHeaders | undefined;
+  /** Whether a client that goes away can not come back for the rest, so that its requests are over. */
+  readonly endsWithClient: boolean;
   /** Opens a stream as the reply to this exchange. */
   openStream(exchange: HttpExchange): LoggedStream;
   /** Sends a request to the client on a stream, and waits for the answer that comes by another exchange. */
@@ -31,7 +34,7 @@ export interface ExchangeHost {
 
 /**
  * One POST with requests of a session, one or, in a batch, several. It is answered with JSON, or, once something is to be
- * sent before the answers, with a stream. That the client goes away cancels nothing: it may come back for the rest.
+ * sent before the answers, with a stream. That the client goes away cancels nothing where it may come back for the rest.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
  */
@@ -43,6 +46,9 @@ export class SessionExchange implements Carrier {
   readonly #answers: JsonRpcResponse[] = [];
   #stream: LoggedStream | undefined;
   #isStarting = false;
+  #hadRequests = false;
+  /** Whether the exchange has been answered in another way than by what is in here. */
+  #isAnswered = false;
   #resolve = () => {};
   /** Hears of an answer that cannot be written; who still starts the requests is told at once. */
   #reject = (error: unknown): void => {
@@ -95,10 +101,12 @@ export class SessionExchange implements Carrier {
     refusals: readonly JsonRpcResponse[] = [],
   ): void | Promise<void> {
     this.#answers.push(...refusals);
+    this.#hadRequests = requests.length > 0;
     this.#isStarting = true;
     for (const request of requests) this.#run(request);
     this.#isStarting = false;
     if (!this.isRunning) return this.#complete();
+    if (this.#host.endsWithClient) this.#endWithClient();
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -114,9 +122,19 @@ export class SessionExchange implements Carrier {
     return true;
   }
 
-  /** Aborts everything. */
+  /** Aborts everything, and says so in place of the answers. */
   abort(reason: McpError): void {
-    for (const request of [...this.#running.values()]) this.#abort(request, reason);
+    const error = { code: INTERNAL_ERROR, message: reason.message };
+    for (const request of [...this.#running.values()]) {
+      this.#abort(request, reason, { jsonrpc: '2.0', id: request.id, error });
+    }
+  }
+
+  #endWithClient(): void {
+    const { signal } = this.#exchange;
+    const leave = () => this.abort(new McpError('ABORTED', 'The client went away'));
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
   }
 
   #run(request: JsonRpcRequest): void {
@@ -147,7 +165,18 @@ export class SessionExchange implements Carrier {
   #fail(inbound: Inbound, error: unknown): void {
     // A dialect throws nothing else.
     const refusal = error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error');
-    this.#settle(inbound, { jsonrpc: '2.0', id: inbound.id, error: refusal.toJSON() });
+    const response = { jsonrpc: '2.0', id: inbound.id, error: refusal.toJSON() } as const;
+    const challenge = challengeOf(refusal);
+    if (challenge && this.#challenge(inbound, challenge, response)) return;
+    this.#settle(inbound, response);
+  }
+
+  /** Asks for another token, where this is all that the exchange answers. False where it is not. */
+  #challenge(inbound: Inbound, challenge: BearerChallenge, response: JsonRpcResponse): boolean {
+    if (inbound.aborted || this.#isBatch || !this.#exchange.challenge(challenge, response)) return false;
+    this.#isAnswered = true;
+    this.#release(inbound);
+    return true;
   }
 
   #settle(inbound: Inbound, response: JsonRpcResponse): void {
@@ -157,9 +186,9 @@ export class SessionExchange implements Carrier {
   }
 
   /** A request that is given up is over at once, whatever its handler does. */
-  #abort(inbound: Inbound, reason: McpError): void {
+  #abort(inbound: Inbound, reason: McpError, response?: JsonRpcResponse): void {
     inbound.abort(reason);
-    this.#release(inbound);
+    this.#release(inbound, response);
   }
 
   #release({ id }: Inbound, response?: JsonRpcResponse): void {
@@ -180,13 +209,16 @@ export class SessionExchange implements Carrier {
   }
 
   #complete(): void {
+    if (this.#isAnswered) return;
     if (this.#stream) {
       this.#stream.finish();
       return;
     }
     const { replyHeaders } = this.#host;
     const [first] = this.#answers;
-    if (!first) this.#exchange.reply(this.#isBatch ? 202 : 204, undefined, replyHeaders);
+    // What was cancelled has no answer, and clients take nothing but JSON or a stream in place of one.
+    if (!first && this.#hadRequests) this.#exchange.stream(replyHeaders).end();
+    else if (!first) this.#exchange.reply(202, undefined, replyHeaders);
     else this.#exchange.reply(200, this.#isBatch ? this.#answers : first, replyHeaders);
   }
 

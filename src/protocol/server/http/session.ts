@@ -27,6 +27,7 @@ export class HttpSession implements ExchangeHost {
   /** Who opened it: nobody else may use it. */
   readonly principal: string;
   readonly dialect: Session;
+  readonly endsWithClient = false;
   readonly #core: ServerCore;
   readonly #settings: StreamSettings;
   // A server may hold very many sessions that do nothing: each of these is there only while it has something.

@@ -14,6 +14,7 @@ import {
   MISSING_REQUIRED_CLIENT_CAPABILITY,
   UNSUPPORTED_PROTOCOL_VERSION,
 } from '../../errors.ts';
+import { challengeOf } from '../challenge-error.ts';
 import type { Carrier } from '../dialect.ts';
 import type { StatelessDialect } from '../stateless.ts';
 
@@ -77,7 +78,10 @@ export class StatelessExchange implements Carrier, InboundRequest {
   #fail(error: unknown, status: number): void {
     // A dialect throws nothing else; what is not its doing is for the listener to report.
     if (!(error instanceof RpcError)) throw error;
-    this.#finish({ jsonrpc: '2.0', id: this.id, error: error.toJSON() }, status);
+    const response = { jsonrpc: '2.0', id: this.id, error: error.toJSON() } as const;
+    const challenge = challengeOf(error);
+    if (challenge && this.#exchange.challenge(challenge, response)) return;
+    this.#finish(response, status);
   }
 
   #finish(response: JsonRpcMessage, status = 200): void {

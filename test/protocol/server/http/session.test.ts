@@ -6,6 +6,7 @@ import {
   MemoryEventLog,
   type ServeHttpOptions,
   serveHttp,
+  toFetchHandler,
 } from '../../../../src/protocol/index.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -51,9 +52,10 @@ async function serve(options: ServeHttpOptions = {}) {
   });
   const listening = await serveHttp(server, options);
   cleanups.push(() => listening.close());
-  const post = (body: unknown, headers: Record<string, string> = {}) =>
+  const post = (body: unknown, headers: Record<string, string> = {}, signal: AbortSignal | null = null) =>
     fetch(listening.url, {
       method: 'POST',
+      signal,
       headers: { ...JSON_HEADERS, ...headers },
       body: JSON.stringify(body),
     });
@@ -183,7 +185,7 @@ describe('sessions by HTTP', () => {
     expect((await post(call(1, 'echo'), { ...session, authorization: 'Bearer alice' })).status).toBe(200);
   });
 
-  it('cancel a request by notification: its exchange ends without an answer', async () => {
+  it('cancel a request by notification: its exchange is a stream that ends without an answer', async () => {
     const { post, open, held } = await serve();
     const session = await open();
     const pending = post(call('slow', 'hold'), session);
@@ -191,7 +193,8 @@ describe('sessions by HTTP', () => {
     const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'slow' } };
     expect((await post(cancel, session)).status).toBe(202);
     const reply = await pending;
-    expect([reply.status, await reply.text()]).toEqual([204, '']);
+    expect(reply.headers.get('content-type')).toBe('text/event-stream');
+    expect([reply.status, await reply.text()]).toEqual([200, '']);
   });
 
   it.each(['as JSON', 'on a stream'])(
@@ -362,7 +365,7 @@ describe('closing a server by HTTP', () => {
     const pending = post(call(1, 'hold'), session);
     while (held.length === 0) await new Promise(setImmediate);
     await close();
-    expect((await pending).status).toBe(204);
+    expect(await (await pending).json()).toMatchObject({ id: 1, error: { code: -32603 } });
   });
 });
 
@@ -379,6 +382,41 @@ describe('the session dialect without sessions', () => {
     expect(await asked.json()).toMatchObject({ result: { isError: true } });
     for (const method of ['GET', 'DELETE']) {
       expect((await fetch(url, { method, headers: { accept: 'text/event-stream' } })).status).toBe(405);
+    }
+  });
+
+  it('aborts a request whose client goes away, by node:http and by the web standard', async () => {
+    const { server, post, held } = await serve({ sessions: false });
+    let aborted = () => {};
+    server.tool({ name: 'wait', inputSchema: OBJECT }, async (_args, { signal }) => {
+      held.push(() => {});
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      aborted();
+      return 'nobody hears it';
+    });
+    const handler = toFetchHandler(server, { sessions: false });
+    const byFetch = (body: unknown, signal: AbortSignal) =>
+      handler(
+        new Request('http://localhost/mcp', {
+          method: 'POST',
+          headers: JSON_HEADERS,
+          body: JSON.stringify(body),
+          signal,
+        }),
+      );
+    const byNode = (body: unknown, signal: AbortSignal) => post(body, {}, signal);
+    for (const send of [byNode, byFetch]) {
+      held.length = 0;
+      const leaving = new AbortController();
+      const over = new Promise<void>((resolve) => {
+        aborted = resolve;
+      });
+      const reply = send(call(1, 'wait'), leaving.signal);
+      const settled = reply.catch(() => {});
+      while (held.length === 0) await new Promise(setImmediate);
+      leaving.abort();
+      await over;
+      await settled;
     }
   });
 });
