@@ -21,6 +21,8 @@ export interface Binding {
    * when the server had taken it, so that it must not be sent twice.
    */
   sessionLoss?(error: unknown): 'refused' | 'broken' | undefined;
+  /** Whether a request failed because nothing listens at the address now: it was not sent. */
+  neverSent?(error: unknown): boolean;
   /** Called before a session is opened anew on the same connection. */
   forgetSession?(connection: Connection): void;
   /** Called before a connection is closed in good order. */

@@ -86,7 +86,11 @@ export interface ClientOptions extends InputHandlers {
   cache?: CacheOptions | false;
   /** The directories that the server may work in, answered to it when it asks; see {@link McpClient.setRoots}. */
   roots?: readonly Root[];
-  /** Makes a lost connection anew by itself. Default: it stays lost until {@link McpClient.reconnect}. */
+  /**
+   * Makes a lost connection anew by itself; requests wait for it. By HTTP, where each request has a connection of its own,
+   * one that is refused because nothing listens was not sent: it is sent again with these delays, within its deadline.
+   * Default: what is lost stays lost until {@link McpClient.reconnect}, and a request whose connection is refused fails.
+   */
   autoReconnect?: BackoffOptions;
   /** Gets every notification from the first moment on; see also {@link McpClient.onNotification}. */
   onNotification?: (notification: Notification) => void;

@@ -44,6 +44,7 @@ export function httpBinding(url: string | URL, options: HttpClientOptions): Bind
       if (!http?.sessionLost) return undefined;
       return error === http || error instanceof RpcError ? 'refused' : 'broken';
     },
+    neverSent: isRefusedConnection,
     forgetSession: (connection) => streamableHttp(connection)?.forgetSession(),
     farewell: async (connection) => {
       const headers = connection.dialect.headers('', undefined);
@@ -67,6 +68,12 @@ function isInconclusive(error: unknown): boolean {
   const status = httpErrorOf(error)?.status;
   if (status !== undefined) return status === 401 || status === 403 || status >= 500;
   return error instanceof McpError && !(error instanceof RpcError) && !(error instanceof TimeoutError);
+}
+
+/** Nothing listens there: no byte of a request can have arrived. */
+function isRefusedConnection(error: unknown): boolean {
+  const cause = error instanceof McpError ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
 function streamableHttp({ transport }: Connection): HttpClientTransport | undefined {

@@ -205,11 +205,11 @@ export class Link {
     headers: Record<string, string> | undefined,
   ): Promise<JsonObject> {
     const { dialect } = connection;
-    const sent = this.#sendOnce(connection, method, params, options, headers);
+    const sent = this.#sendWaiting(connection, method, params, options, headers);
     if (!dialect.renegotiates && !this.#negotiation.binding.sessionLoss) return sent;
     const onError = async (error: unknown) => {
       await this.#inTime(method, this.#mend(connection, dialect, error), options);
-      return this.#sendOnce(connection, method, params, options, headers);
+      return this.#sendWaiting(connection, method, params, options, headers);
     };
     if (!connection.isUnproven) return sent.catch(onError);
     return sent.then((result) => {
@@ -250,6 +250,42 @@ export class Link {
         void this.#restoreSession(connection, failed);
     }
     return Promise.reject(error);
+  }
+
+  /** Sends a request; where nothing listens for it now, and connections are made anew, once the server is back. */
+  #sendWaiting(
+    connection: Connection,
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+    headers: Record<string, string> | undefined,
+  ): Promise<JsonObject> {
+    const { autoReconnect } = this.#options;
+    const sent = this.#sendOnce(connection, method, params, options, headers);
+    const { neverSent } = this.#negotiation.binding;
+    if (!autoReconnect || !neverSent) return sent;
+    const since = performance.now();
+    return sent.catch(async (failure) => {
+      const backoff = readBackoff(autoReconnect);
+      const { timeoutMs = this.#options.timeoutMs, signal } = options;
+      const tooLate = `"${connection.name}" could not be reached for "${method}"`;
+      let error: unknown = failure;
+      for (let attempt = 1; neverSent(error) && attempt <= backoff.maxRetries; attempt++) {
+        const left = () => timeoutMs - (performance.now() - since);
+        const pause = (either: AbortSignal) => wait(backoffDelay(backoff, attempt), either);
+        await this.#within(left(), signal, tooLate, pause).catch((thrown) => {
+          // The request itself says that its caller gave it up.
+          if (!signal?.aborted) throw thrown;
+        });
+        try {
+          const rest = { ...options, timeoutMs: Math.max(1, left()) };
+          return await this.#sendOnce(connection, method, params, rest, headers);
+        } catch (thrown) {
+          error = thrown;
+        }
+      }
+      throw error;
+    });
   }
 
   #sendOnce(

@@ -1,4 +1,4 @@
-import { INVALID_REQUEST } from '../../jsonrpc/index.ts';
+import { INVALID_REQUEST, TimeoutError } from '../../jsonrpc/index.ts';
 import { BearerChallenge, type BearerError } from './challenge.ts';
 import type { HttpRequest } from './exchange.ts';
 import { Refusal } from './refusal.ts';
@@ -13,9 +13,11 @@ export interface BearerOptions {
   /**
    * Says whom a token stands for: what it returns is the principal. Undefined, any other falsy value, and a
    * {@link BearerChallenge} returned or thrown turn the request away. It must check that the token was issued for this
-   * resource. Anything else it throws is our failure, not the client's: the answer is a 500.
+   * resource. Anything else it throws is our failure, not the client's: the answer is a 500, and `onError` hears of it.
    */
   verify(token: string, request: HttpRequest): unknown;
+  /** How long `verify` may take, in milliseconds; then the answer is a 500, and `onError` hears of it. Default 30000. */
+  verifyTimeoutMs?: number;
   /** Served at the well-known addresses of the resource, and named in every challenge. */
   resourceMetadata: ResourceMetadata;
   /**
@@ -50,6 +52,7 @@ const STATUS_OF: { readonly [error in BearerError]: number } = {
 /** {@link BearerOptions} made ready, with the places where the metadata is found. */
 export interface BearerGuard {
   readonly verify: BearerOptions['verify'];
+  readonly verifyTimeoutMs: number;
   readonly requiredScopes: readonly string[];
   readonly realm: string | undefined;
   readonly metadata: ResourceMetadata;
@@ -60,9 +63,12 @@ export interface BearerGuard {
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** @throws TypeError when the options name no resource or no authorization server. */
+/** @throws TypeError when the options name no resource or no authorization server, or a time that is none. */
 export function createBearerGuard(options: BearerOptions): BearerGuard {
-  const { resourceMetadata: metadata, requiredScopes = [], realm } = options;
+  const { resourceMetadata: metadata, requiredScopes = [], realm, verifyTimeoutMs = 30_000 } = options;
+  if (!(verifyTimeoutMs >= 1 && verifyTimeoutMs < 2 ** 31)) {
+    throw new TypeError(`auth.verifyTimeoutMs is no usable time: ${verifyTimeoutMs} ms`);
+  }
   if (!URL.canParse(metadata.resource)) {
     throw new TypeError('auth.resourceMetadata.resource must be an absolute URL');
   }
@@ -73,6 +79,7 @@ export function createBearerGuard(options: BearerOptions): BearerGuard {
   const path = resource.pathname === '/' ? '' : resource.pathname;
   return {
     verify: (token, request) => options.verify(token, request),
+    verifyTimeoutMs,
     requiredScopes,
     realm,
     metadata,
@@ -126,10 +133,25 @@ const UNQUOTABLE = /[^\x20-\x7e]/g;
 
 async function verified(token: string, request: HttpRequest, guard: BearerGuard): Promise<unknown> {
   try {
-    return await guard.verify(token, request);
+    const verdict = guard.verify(token, request);
+    return verdict instanceof Promise ? await inTime(verdict, guard.verifyTimeoutMs) : await verdict;
   } catch (thrown) {
     if (thrown instanceof BearerChallenge) return thrown;
     throw thrown;
+  }
+}
+
+/** @throws TimeoutError when the verdict does not come. */
+async function inTime(verdict: Promise<unknown>, timeoutMs: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `auth.verify gave no verdict within ${timeoutMs} ms; raise verifyTimeoutMs to wait longer`;
+    timer = setTimeout(() => reject(new TimeoutError(message, timeoutMs)), timeoutMs);
+  });
+  try {
+    return await Promise.race([verdict, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

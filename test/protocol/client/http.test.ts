@@ -377,3 +377,68 @@ describe.each(['stateless', 'session'] as const)('client and server by HTTP in t
     await aborted;
   });
 });
+
+describe.each(['stateless', 'session'] as const)(
+  'a server by HTTP that is down, in the %s dialect,',
+  (dialect) => {
+    /** A client of a server that ended, and how often a request was about to be sent since. */
+    async function abandoned(
+      options: HttpConnectOptions,
+      onAttempt: (attempt: number) => unknown = () => {},
+    ) {
+      const listen = (port = 0) => {
+        const server = new McpServer({ name: 's', version: '1' });
+        server.tool({ name: 'echo', inputSchema: { type: 'object' } }, () => 'heard');
+        return serveHttp(server, { port });
+      };
+      const first = await listen();
+      const state = { attempts: -1, start: () => listen(first.port) };
+      const authorize = async () => {
+        if (state.attempts >= 0) await onAttempt(++state.attempts);
+        return undefined;
+      };
+      const authorizer = { authorize, challenge: () => false };
+      const client = await McpClient.http(first.url, { dialect, authorizer, ...options });
+      cleanups.push(() => client.close());
+      await first.close();
+      return { client, state };
+    }
+    const refused = { code: 'TRANSPORT_FAILED', cause: { code: 'ECONNREFUSED' } };
+    const call = (client: McpClient, options = {}) => client.callTool('echo', {}, options);
+
+    it('is waited for with autoReconnect, and then asked', async () => {
+      let start = async () => {};
+      const { client, state } = await abandoned({ autoReconnect: { baseDelayMs: 1 } }, (attempt) =>
+        attempt === 3 ? start() : undefined,
+      );
+      start = async () => {
+        const listening = await state.start();
+        cleanups.push(() => listening.close());
+      };
+      state.attempts = 0;
+      expect(await call(client)).toMatchObject({ content: [{ text: 'heard' }] });
+      expect(state.attempts).toBeGreaterThanOrEqual(3);
+    });
+
+    it('is waited for no more than maxRetries times, and not at all without autoReconnect', async () => {
+      const waiting = await abandoned({ autoReconnect: { baseDelayMs: 1, maxRetries: 2 } });
+      waiting.state.attempts = 0;
+      await expect(call(waiting.client)).rejects.toMatchObject(refused);
+      expect(waiting.state.attempts).toBeGreaterThanOrEqual(3);
+      const other = await abandoned({});
+      await expect(call(other.client)).rejects.toMatchObject(refused);
+    });
+
+    it('is waited for within the deadline of the request, and while its caller wants it', async () => {
+      const autoReconnect = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitter: false };
+      const { client } = await abandoned({ autoReconnect });
+      await expect(call(client, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+      const signal = AbortSignal.timeout(50);
+      await expect(call(client, { signal })).rejects.toMatchObject({ code: 'ABORTED' });
+      const pending = call(client);
+      const closed = expect(pending).rejects.toMatchObject({ code: 'CLOSED' });
+      await client.close();
+      await closed;
+    });
+  },
+);

@@ -229,6 +229,19 @@ describe('resource metadata', () => {
     expect((await ask(server.port, request)).status).toBe(403);
   });
 
+  it('gives a verdict in time, or there is a 500 and a report', async () => {
+    await start({ verify: () => new Promise(() => {}), verifyTimeoutMs: 20 });
+    expect((await call('Bearer good')).status).toBe(500);
+    expect(errors).toMatchObject([
+      {
+        code: 'HANDLER_FAILED',
+        message: expect.stringContaining('auth.verify gave no verdict within 20 ms'),
+        cause: { code: 'TIMEOUT' },
+      },
+    ]);
+    await expect(start({ verifyTimeoutMs: 0 })).rejects.toThrow('verifyTimeoutMs');
+  });
+
   it('must name a resource and an issuer', async () => {
     await start();
     await expect(start({ resourceMetadata: { ...metadata, resource: 'mcp.example.com' } })).rejects.toThrow(
