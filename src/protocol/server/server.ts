@@ -19,8 +19,8 @@ import type { ToolDeclaration, ToolHandler, ToolSource } from './tools.ts';
 export interface ServerParts {
   readonly core: ServerCore;
   readonly stateless: StatelessDialect;
-  /** Adds what is to be called when the server closes. */
-  onClose(listener: () => void): void;
+  /** Adds what is to be called, and waited for, when the server closes; it never rejects. Returns what removes it. */
+  onClose(listener: () => void | Promise<void>): () => void;
 }
 
 /** Opens a server to the code that serves it. */
@@ -37,13 +37,16 @@ export class McpServer {
   readonly #core: ServerCore;
   readonly #stateless: StatelessDialect;
   readonly #connections = new Set<ServerConnection>();
-  readonly #onClose = new Set<() => void>();
+  readonly #onClose = new Set<() => void | Promise<void>>();
 
   static {
     partsOf = (server) => ({
       core: server.#core,
       stateless: server.#stateless,
-      onClose: (listener) => server.#onClose.add(listener),
+      onClose: (listener) => {
+        server.#onClose.add(listener);
+        return () => server.#onClose.delete(listener);
+      },
     });
   }
 
@@ -135,10 +138,14 @@ export class McpServer {
     return connection;
   }
 
-  /** Ends all connections, subscriptions in good order. Idempotent, never rejects. */
+  /**
+   * Ends all connections, subscriptions in good order, and what listens for this server: that of `serveHttp`, `serveSocket`
+   * and `serveWebSocket`. Requests that are being answered come to an end first, within the time that each of these gives
+   * them. Handlers that are mounted elsewhere answer 503 from then on. Idempotent, never rejects.
+   */
   async close(): Promise<void> {
     this.#stateless.subscriptions.end();
-    for (const listener of this.#onClose) listener();
-    await Promise.all([...this.#connections].map((connection) => connection.close()));
+    const listeners = [...this.#onClose].map((listener) => listener());
+    await Promise.all([...listeners, ...[...this.#connections].map((connection) => connection.close())]);
   }
 }

@@ -8,6 +8,7 @@ import {
   toFetchListener,
   toNodeListener,
 } from '../../../transport/index.ts';
+import { closesWith } from '../closes-with.ts';
 import { type McpServer, partsOf } from '../server.ts';
 import { type EndpointOptions, HttpEndpoint } from './endpoint.ts';
 
@@ -38,27 +39,33 @@ export function toFetchHandler(server: McpServer, options: HttpHandlerOptions = 
 }
 
 /**
- * Serves clients of both dialects by HTTP, on this machine alone unless told otherwise.
+ * Serves clients of both dialects by HTTP, on this machine alone unless told otherwise. The process stays alive until what
+ * is returned, or the server, is closed.
  *
  * @throws McpError `TRANSPORT_FAILED` when the address cannot be listened on.
  * @throws TypeError when an option is out of range or cannot mean anything.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 export async function serveHttp(server: McpServer, options: ServeHttpOptions = {}): Promise<HttpListening> {
-  const endpoint = endpointOf(server, options);
+  const { core, stateless } = partsOf(server);
+  const endpoint = new HttpEndpoint(core, stateless, options);
   const listening = await listenHttp((exchange) => endpoint.handle(exchange), withDefaults(server, options));
-  const { stateless } = partsOf(server);
-  return {
+  const closeOnce = async () => {
+    // The last word of each subscription is said now; then its stream ends with the others.
+    stateless.subscriptions.end();
+    await endpoint.drain(options.closeGraceMs ?? DEFAULT_CLOSE_GRACE_MS);
+    endpoint.close();
+    await listening.close();
+  };
+  let closing: Promise<void> | undefined;
+  return closesWith(server, {
     url: listening.url,
     port: listening.port,
-    close: async () => {
-      // The last word of each subscription is said now; then its stream ends with the others.
-      stateless.subscriptions.end();
-      await endpoint.drain(options.closeGraceMs ?? DEFAULT_CLOSE_GRACE_MS);
-      endpoint.close();
-      await listening.close();
+    close: () => {
+      closing ??= closeOnce();
+      return closing;
     },
-  };
+  });
 }
 
 /** The endpoint ends with its server. */
