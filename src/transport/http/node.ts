@@ -25,7 +25,8 @@ export type NodeListener = (request: NodeRequest, response: ServerResponse) => v
 
 /**
  * Makes a listener for node:http and the frameworks on it: `createServer(listener)`, `app.all('/mcp', listener)` of
- * express, or with fastify's `request.raw` and `reply.raw`.
+ * express. Where a framework reads the body itself, it is handed over as `body` of the request: with fastify
+ * `reply.hijack(); listener(Object.assign(request.raw, { body: request.body }), reply.raw)`.
  *
  * @throws TypeError when an option is out of range or cannot mean anything.
  */
@@ -106,8 +107,8 @@ class NodeChannel implements HttpChannel {
 
   readBody(maxBytes: number): Promise<Uint8Array | Refusal | undefined> {
     const request = this.#request;
-    return new Promise((resolve) => {
-      if (request.readableEnded) return resolve(NO_BYTES);
+    return new Promise((resolve, reject) => {
+      if (request.readableEnded) return hasBody(request) ? reject(READ_BEFORE) : resolve(NO_BYTES);
       if (request.destroyed) return resolve(undefined);
       this.#sendContinue();
       let first: Buffer | undefined;
@@ -267,6 +268,12 @@ class NodeSink implements EventSink {
       this.#response.destroy();
     });
   }
+}
+
+const READ_BEFORE = new TypeError('the body was read before; hand it over as `body` of the request');
+
+function hasBody({ headers }: NodeRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function joinedValues(rawHeaders: readonly string[], name: string): string | undefined {

@@ -142,11 +142,11 @@ describe('under express', () => {
     expect(errorOf(await ask(port, post('{"n":', {}, '/api/mcp'))).code).toBe(-32700);
   });
 
-  it('says that a body is missing that somebody took away', async () => {
+  it('fails where somebody took the body away: that is not the fault of the client', async () => {
     const port = await mount((request, _response, next) => {
       request.resume().on('end', next);
     });
-    expect(errorOf(await ask(port, post('{"n":1}', {}, '/api/mcp'))).code).toBe(-32700);
+    expect(errorOf(await ask(port, post('{"n":1}', {}, '/api/mcp'))).code).toBe(-32603);
   });
 
   it('hands on the principal that a middleware found', async () => {
@@ -197,6 +197,23 @@ describe('under express', () => {
 });
 
 describe('under fastify', () => {
+  it('says so when the body was read before and not handed over', async () => {
+    const app = fastify();
+    const errors: string[] = [];
+    const listener = toNodeListener(show, { onError: (error) => errors.push(error.message) });
+    app.all('/mcp', (request, reply) => {
+      reply.hijack();
+      listener(request.raw, reply.raw);
+    });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    closers.push(() => app.close());
+    const { port } = app.server.address() as AddressInfo;
+    expect((await ask(port, post('{"n":1}'))).status).toBe(500);
+    expect(errors).toEqual([
+      'Cannot answer POST /mcp: the body was read before; hand it over as `body` of the request',
+    ]);
+  });
+
   it('works on the raw request and answer, with the body that fastify parsed', async () => {
     const app = fastify();
     const listener = toNodeListener((exchange) => {
