@@ -44,6 +44,7 @@ describe('examples', () => {
       'own-server.mjs',
       'plugin.mjs',
       'serve.mjs',
+      'server-features.mjs',
       'sign-in.mjs',
     ]);
     for (const name of names) {
@@ -75,6 +76,22 @@ describe('examples', () => {
       'toolsListChanged order, cancel',
       '',
     ]);
+  });
+
+  it('server-features.mjs uses all that a server has beside tools', async () => {
+    const output = await run('server-features.mjs');
+    expect(output.match(/^answered .*/gm)).toEqual([
+      'answered server/discover',
+      'answered prompts/get',
+      'answered resources/read',
+      'answered completion/complete',
+      'answered tools/call',
+    ]);
+    expect(output).toContain('Review the book "dune".');
+    expect(output).toContain('A matchmaker who should not.');
+    expect(output).toContain("values: [ 'dune' ]");
+    expect(output).toContain("log: info { model: 'a model' }");
+    expect(output).toContain('1 message, summarized (for file:///home/ann)');
   });
 
   it('call-a-tool.mjs prints what the tool gave', async () => {
