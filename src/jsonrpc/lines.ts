@@ -1,5 +1,6 @@
 import { Buffer, constants } from 'node:buffer';
 import { McpError } from './error.ts';
+import { positive } from './option.ts';
 import { preview } from './preview.ts';
 import { decodeUtf8, Utf8Text } from './utf8-text.ts';
 
@@ -46,7 +47,7 @@ export class LineDecoder {
 
   constructor(sink: LineSink, options: LineDecoderOptions = {}) {
     const { maxLineBytes = DEFAULT_MAX_LINE_BYTES } = options;
-    if (!(maxLineBytes > 0)) throw new TypeError('maxLineBytes must be a positive number of bytes');
+    positive('maxLineBytes', maxLineBytes, 'bytes');
     this.#sink = sink;
     this.#maxLineBytes = Math.min(maxLineBytes, constants.MAX_STRING_LENGTH);
   }

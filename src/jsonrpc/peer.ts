@@ -15,6 +15,7 @@ import {
   METHOD_NOT_FOUND,
   type RequestId,
 } from './message.ts';
+import { assertSignal, positive } from './option.ts';
 import { preview } from './preview.ts';
 
 /** The default deadline of a call: 60 s. */
@@ -130,7 +131,7 @@ export class Peer {
 
   constructor(options: PeerOptions) {
     const { maxInbound = DEFAULT_MAX_INBOUND } = options;
-    if (!(maxInbound > 0)) throw new TypeError('maxInbound must be a positive number of requests');
+    positive('maxInbound', maxInbound, 'requests');
     this.#options = options;
     this.#maxInbound = maxInbound;
   }
@@ -167,8 +168,9 @@ export class Peer {
   call(method: string, params: JsonObject | undefined, options: CallOptions = {}): Promise<JsonObject> {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS, resetOnProgress = false, onProgress } = options;
     const { maxTimeoutMs = Math.max(DEFAULT_MAX_TIMEOUT_MS, timeoutMs) } = options;
-    if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be a positive number of milliseconds');
-    if (!(maxTimeoutMs > 0)) throw new TypeError('maxTimeoutMs must be a positive number of milliseconds');
+    positive('timeoutMs', timeoutMs, 'milliseconds');
+    positive('maxTimeoutMs', maxTimeoutMs, 'milliseconds');
+    assertSignal('signal', signal);
     if (this.#closed) return Promise.reject(this.#closed);
     if (signal?.aborted) return Promise.reject(abortedError(method, this.#options.name, signal));
     const id = options.id ?? this.#nextId++;

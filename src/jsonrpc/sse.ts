@@ -1,5 +1,6 @@
 import { Buffer, constants } from 'node:buffer';
 import { McpError } from './error.ts';
+import { positive } from './option.ts';
 import { preview } from './preview.ts';
 import { decodeUtf8, Utf8Text } from './utf8-text.ts';
 
@@ -87,7 +88,7 @@ export class SseDecoder {
 
   constructor(sink: SseSink, options: SseDecoderOptions = {}) {
     const { maxEventBytes = DEFAULT_MAX_EVENT_BYTES } = options;
-    if (!(maxEventBytes > 0)) throw new TypeError('maxEventBytes must be a positive number of bytes');
+    positive('maxEventBytes', maxEventBytes, 'bytes');
     this.#sink = sink;
     this.#maxEventBytes = Math.min(maxEventBytes, constants.MAX_STRING_LENGTH);
   }

@@ -1,4 +1,5 @@
 import { type JsonRpcMessage, McpError, TimeoutError } from '../jsonrpc/index.ts';
+import { timerMs } from '../jsonrpc/option.ts';
 import type { Transport, TransportSink } from './transport.ts';
 
 export interface DialOptions {
@@ -23,9 +24,7 @@ export class Dial implements Transport {
   /** @throws TypeError when the timeout makes no sense. */
   constructor(options: DialOptions) {
     const { option, ms } = options.timeout;
-    if (!(ms > 0 && ms < 2 ** 31)) {
-      throw new TypeError(`${option} must be a positive number of milliseconds below 2 ** 31`);
-    }
+    timerMs(option, ms);
     this.name = options.name;
     this.#options = options;
   }

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { finished, type Readable } from 'node:stream';
-import { type JsonRpcMessage, McpError, toError } from '../jsonrpc/index.ts';
+import { isJsonObject, type JsonRpcMessage, McpError, toError } from '../jsonrpc/index.ts';
+import { assertObject, kindOf, misuse, shown } from '../jsonrpc/option.ts';
 import { serverEnvironment } from './environment.ts';
 import { exitError, spawnError } from './process-error.ts';
 import { type ServerProcess, spawnServer } from './server-process.ts';
@@ -17,6 +18,7 @@ const EXPLAIN_MS = 500;
 /** How long an exited process's stderr is still read: a descendant may hold it open for ever. */
 const STDERR_DRAIN_MS = 200;
 const MAX_NAME_CHARS = 80;
+const STDERR_MODES: readonly string[] = ['inherit', 'ignore', 'pipe'];
 
 /** How to start a server: plain data, from which any number of transports can be made, one after the other. */
 export interface ProcessSpec {
@@ -86,12 +88,13 @@ export class ProcessTransport implements Transport {
 
   /** @throws TypeError when the spec or an option makes no sense. */
   constructor(spec: ProcessSpec, options: ProcessOptions = {}) {
-    const { graceMs = DEFAULT_GRACE_MS, stderr } = options;
-    if (typeof spec.command !== 'string' || spec.command === '') {
-      throw new TypeError('command must be the name or the path of a program');
+    const { graceMs = DEFAULT_GRACE_MS, stderr = 'inherit' } = options;
+    assertSpec(spec);
+    if (typeof graceMs !== 'number' || !(graceMs >= 0 && graceMs < Number.POSITIVE_INFINITY)) {
+      misuse('graceMs', 'a number of milliseconds, 0 or more', shown(graceMs));
     }
-    if (!(graceMs >= 0 && graceMs < Number.POSITIVE_INFINITY)) {
-      throw new TypeError('graceMs must be a number of milliseconds, 0 or more');
+    if (typeof stderr !== 'function' && !STDERR_MODES.includes(stderr)) {
+      misuse('stderr', '"inherit", "ignore", "pipe" or a function', shown(stderr));
     }
     this.#streamOptions = withDefaults({ name: nameOf(spec), ...options });
     this.name = this.#streamOptions.name;
@@ -241,6 +244,20 @@ export class ProcessTransport implements Transport {
       }
     };
   }
+}
+
+/** What stands where a text should be may be a secret: only its kind is said. */
+function assertSpec(spec: ProcessSpec): void {
+  if (!isJsonObject(spec)) misuse('spec', 'an object with a command', kindOf(spec));
+  const { command, args = [], env, cwd } = spec;
+  if (typeof command !== 'string' || command === '') {
+    misuse('command', 'the name or the path of a program', shown(command));
+  }
+  if (!Array.isArray(args)) misuse('args', 'an array of strings', kindOf(args));
+  const wrong = args.findIndex((each) => typeof each !== 'string');
+  if (wrong !== -1) misuse(`args[${wrong}]`, 'a string', kindOf(args[wrong]));
+  assertObject('env', env);
+  if (cwd !== undefined && typeof cwd !== 'string') misuse('cwd', 'the path of a folder', kindOf(cwd));
 }
 
 /** The arguments may hold keys and folders that do not belong in every message: one of them tells servers apart. */

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { McpError } from '../jsonrpc/index.ts';
+import { assertFunction, atLeastOne } from '../jsonrpc/option.ts';
 import { AcceptedSocket } from './accepted-socket.ts';
 import { bind } from './bind.ts';
 import { Clients, type OnClient } from './clients.ts';
@@ -119,15 +120,17 @@ class Listener implements SocketListener {
 }
 
 function readOptions(options: SocketListenOptions): Settings {
+  const target = readTarget(options);
   const {
     maxConnections = DEFAULT_MAX_CONNECTIONS,
     maxLineBytes = DEFAULT_MAX_LINE_BYTES,
     maxBufferedBytes = DEFAULT_MAX_BUFFERED_BYTES,
     onError = () => {},
   } = options;
-  if (!(maxConnections >= 1)) throw new TypeError('maxConnections must be at least 1');
+  atLeastOne('maxConnections', maxConnections);
   const stream = withDefaults({ maxLineBytes, maxBufferedBytes, pauseWhenFull: true });
-  return { target: readTarget(options), maxConnections, stream, onError };
+  assertFunction('onError', onError);
+  return { target, maxConnections, stream, onError };
 }
 
 /** What error messages call a client: where it comes from, or for a socket file where it came to. */

@@ -1,5 +1,6 @@
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
-import type { JsonRpcMessage } from '../jsonrpc/index.ts';
+import { isJsonObject, type JsonRpcMessage } from '../jsonrpc/index.ts';
+import { kindOf, misuse, shown } from '../jsonrpc/option.ts';
 import { connectError } from './connect-error.ts';
 import { Dial } from './dial.ts';
 import { type StreamOptions, StreamTransport, withDefaults } from './stream.ts';
@@ -76,15 +77,18 @@ export class SocketTransport implements Transport {
  *
  * @throws TypeError when it makes no sense.
  */
-export function readTarget({ path, host = DEFAULT_HOST, port }: SocketTarget): SocketTarget {
+export function readTarget(target: SocketTarget): SocketTarget {
+  if (!isJsonObject(target)) misuse('target', 'an object with a path or a port', kindOf(target));
+  const { path, host = DEFAULT_HOST, port } = target;
   if (path === undefined) {
     if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
-      throw new TypeError('A socket needs either a path or a port from 0 to 65535');
+      misuse('port', 'from 0 to 65535, where there is no path', shown(port));
     }
     return { host, port };
   }
   if (port !== undefined) throw new TypeError('path and port exclude each other: a socket has one of them');
-  if (path === '' || path.includes('\0')) throw new TypeError('path must be the path of a socket');
+  if (typeof path !== 'string' || path === '' || path.includes('\0'))
+    misuse('path', 'the path of a socket', shown(path));
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
     throw new TypeError(
       `path must not exceed the ${MAX_PATH_BYTES} bytes that this system allows: "${path}"`,

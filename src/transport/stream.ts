@@ -7,6 +7,7 @@ import {
   type LineDecoderOptions,
   McpError,
 } from '../jsonrpc/index.ts';
+import { positive } from '../jsonrpc/option.ts';
 import type { Transport, TransportSink } from './transport.ts';
 import { createDeferred, type Deferred, resolvesWithin } from './wait.ts';
 
@@ -51,8 +52,8 @@ export function withDefaults(options: StreamOptions): Required<StreamOptions> {
     maxBufferedBytes = DEFAULT_MAX_BUFFERED_BYTES,
     maxLineBytes = DEFAULT_MAX_LINE_BYTES,
   } = options;
-  if (!(maxBufferedBytes > 0)) throw new TypeError('maxBufferedBytes must be a positive number of bytes');
-  if (!(maxLineBytes > 0)) throw new TypeError('maxLineBytes must be a positive number of bytes');
+  positive('maxBufferedBytes', maxBufferedBytes, 'bytes');
+  positive('maxLineBytes', maxLineBytes, 'bytes');
   return { name, pauseWhenFull, maxBufferedBytes, maxLineBytes };
 }
 

@@ -2,6 +2,7 @@ import { constants } from 'node:buffer';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { type JsonRpcMessage, McpError } from '../jsonrpc/index.ts';
+import { atLeastOne, misuse, positive, shown, timerMs } from '../jsonrpc/option.ts';
 import { closeError, UNSUPPORTED_DATA } from './close-code.ts';
 import type { Transport, TransportSink } from './transport.ts';
 import { createDeferred, type Deferred } from './wait.ts';
@@ -28,13 +29,11 @@ export function readChannelLimits(options: Partial<ChannelLimits>, defaults: Cha
     keepAliveMs = defaults.keepAliveMs,
   } = options;
   // The receiver reads no bound, and none above the longest string, as the number it is.
-  if (!(maxMessageBytes >= 1 && maxMessageBytes <= constants.MAX_STRING_LENGTH)) {
-    throw new TypeError(`maxMessageBytes must be from 1 to ${constants.MAX_STRING_LENGTH} bytes`);
+  if (!(atLeastOne('maxMessageBytes', maxMessageBytes) <= constants.MAX_STRING_LENGTH)) {
+    misuse('maxMessageBytes', `from 1 to ${constants.MAX_STRING_LENGTH} bytes`, shown(maxMessageBytes));
   }
-  if (!(maxBufferedBytes > 0)) throw new TypeError('maxBufferedBytes must be a positive number of bytes');
-  if (!(keepAliveMs >= 1 && (keepAliveMs < 2 ** 31 || keepAliveMs === Number.POSITIVE_INFINITY))) {
-    throw new TypeError('keepAliveMs must be a positive number of milliseconds below 2 ** 31, or Infinity');
-  }
+  positive('maxBufferedBytes', maxBufferedBytes, 'bytes');
+  if (keepAliveMs !== Number.POSITIVE_INFINITY) timerMs('keepAliveMs', keepAliveMs);
   return { maxMessageBytes, maxBufferedBytes, keepAliveMs };
 }
 

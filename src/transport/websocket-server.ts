@@ -2,10 +2,11 @@ import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { McpError } from '../jsonrpc/index.ts';
+import { assertFunction, atLeastOne, timerMs } from '../jsonrpc/option.ts';
 import { bind } from './bind.ts';
 import type { OnClient } from './clients.ts';
 import { reachableHost } from './http/listen.ts';
-import { atLeastOne, type HttpServerOptions, readServerOptions, timerMs } from './http/server-options.ts';
+import { type HttpServerOptions, readServerOptions } from './http/server-options.ts';
 import { DEFAULT_HOST, readTarget } from './socket.ts';
 import { upgradeRequired } from './upgrade.ts';
 import { Acceptor, type AcceptSettings } from './websocket-acceptor.ts';
@@ -101,6 +102,8 @@ export async function acceptWebSockets(
 
 function readOptions(options: WebSocketListenOptions): AcceptSettings {
   const { server, host, port, path = '/mcp', authorize, onError = () => {} } = options;
+  assertFunction('authorize', authorize);
+  assertFunction('onError', onError);
   if (server && (host !== undefined || port !== undefined)) {
     throw new TypeError('server excludes host and port: it listens where its owner wants it to');
   }
@@ -108,8 +111,8 @@ function readOptions(options: WebSocketListenOptions): AcceptSettings {
   const rules = readServerOptions({
     path,
     methods: ['GET'],
-    ...(allowedHosts && { allowedHosts }),
-    ...(allowedOrigins && { allowedOrigins }),
+    ...(allowedHosts !== undefined && { allowedHosts }),
+    ...(allowedOrigins !== undefined && { allowedOrigins }),
   });
   return {
     path,

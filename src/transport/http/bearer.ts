@@ -1,4 +1,5 @@
-import { INVALID_REQUEST, TimeoutError } from '../../jsonrpc/index.ts';
+import { INVALID_REQUEST, isJsonObject, TimeoutError } from '../../jsonrpc/index.ts';
+import { assertArray, kindOf, misuse, shown, timerMs } from '../../jsonrpc/option.ts';
 import { BearerChallenge, type BearerError } from './challenge.ts';
 import type { HttpRequest } from './exchange.ts';
 import { Refusal } from './refusal.ts';
@@ -65,17 +66,23 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** @throws TypeError when the options name no resource or no authorization server, or a time that is none. */
 export function createBearerGuard(options: BearerOptions): BearerGuard {
+  if (!isJsonObject(options)) misuse('auth', 'an object with verify and resourceMetadata', kindOf(options));
   const { resourceMetadata: metadata, requiredScopes = [], realm, verifyTimeoutMs = 30_000 } = options;
-  if (!(verifyTimeoutMs >= 1 && verifyTimeoutMs < 2 ** 31)) {
-    throw new TypeError(`auth.verifyTimeoutMs is no usable time: ${verifyTimeoutMs} ms`);
+  if (typeof options.verify !== 'function') misuse('auth.verify', 'a function', kindOf(options.verify));
+  if (!isJsonObject(metadata)) {
+    misuse('auth.resourceMetadata', 'an object with resource and authorization_servers', kindOf(metadata));
   }
-  if (!URL.canParse(metadata.resource)) {
-    throw new TypeError('auth.resourceMetadata.resource must be an absolute URL');
+  const { resource: address, authorization_servers: issuers } = metadata;
+  if (typeof address !== 'string' || !URL.canParse(address)) {
+    misuse('auth.resourceMetadata.resource', 'an absolute URL', shown(address));
   }
-  if (metadata.authorization_servers.length === 0) {
-    throw new TypeError('auth.resourceMetadata.authorization_servers must name at least one issuer');
+  if (!Array.isArray(issuers) || issuers.length === 0) {
+    const given = Array.isArray(issuers) ? 'an empty one' : kindOf(issuers);
+    misuse('auth.resourceMetadata.authorization_servers', 'an array of at least one issuer', given);
   }
-  const resource = new URL(metadata.resource);
+  assertArray('auth.requiredScopes', requiredScopes);
+  timerMs('auth.verifyTimeoutMs', verifyTimeoutMs);
+  const resource = new URL(address);
   const path = resource.pathname === '/' ? '' : resource.pathname;
   return {
     verify: (token, request) => options.verify(token, request),

@@ -7,6 +7,7 @@ import {
   type RequestId,
   type SendOptions,
 } from '../../jsonrpc/index.ts';
+import { positive } from '../../jsonrpc/option.ts';
 import type { Transport, TransportSink } from '../transport.ts';
 import { Endpoint, type EndpointOptions } from './endpoint.ts';
 import { httpErrorOf } from './http-error.ts';
@@ -78,7 +79,7 @@ export class HttpClientTransport implements Transport {
   /** @throws TypeError when the address or an option is of no use. */
   constructor(url: string | URL, options: HttpClientOptions = {}) {
     const { maxResponseBytes = DEFAULT_MAX_EVENT_BYTES } = options;
-    if (!(maxResponseBytes > 0)) throw new TypeError('maxResponseBytes must be a positive number of bytes');
+    positive('maxResponseBytes', maxResponseBytes, 'bytes');
     this.#endpoint = new Endpoint(url, options);
     this.#maxResponseBytes = maxResponseBytes;
     this.name = this.#endpoint.name;

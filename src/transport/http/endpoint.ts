@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { McpError } from '../../jsonrpc/index.ts';
+import { assertObject, kindOf, misuse, oneOf, positive, shown } from '../../jsonrpc/option.ts';
 import { type Connections, createConnections } from './dispatcher.ts';
 import { Pooling, type PoolingMode } from './pooling.ts';
 import type { RedirectMode } from './redirect.ts';
@@ -84,18 +85,13 @@ export class Endpoint implements RoundTripContext {
     const parsed = parseUrl(url);
     const { headers = {}, pooling = 'auto', redirect = 'same-origin', headersTimeoutMs } = options;
     const { maxConcurrentRequests = DEFAULT_MAX_CONCURRENT_REQUESTS } = options;
-    if (pooling !== 'auto' && typeof pooling !== 'boolean') {
-      throw new TypeError("pooling must be 'auto', true or false");
-    }
-    if (redirect !== 'same-origin' && redirect !== 'error' && redirect !== 'follow') {
-      throw new TypeError("redirect must be 'same-origin', 'error' or 'follow'");
-    }
-    if (headersTimeoutMs !== undefined && !(headersTimeoutMs > 0)) {
-      throw new TypeError('headersTimeoutMs must be a positive number of milliseconds');
-    }
+    oneOf('pooling', pooling, ['auto', true, false]);
+    oneOf('redirect', redirect, ['same-origin', 'error', 'follow']);
+    if (headersTimeoutMs !== undefined) positive('headersTimeoutMs', headersTimeoutMs, 'milliseconds');
     if (!(Number.isInteger(maxConcurrentRequests) && maxConcurrentRequests > 0)) {
-      throw new TypeError('maxConcurrentRequests must be a positive integer');
+      misuse('maxConcurrentRequests', 'a positive integer', shown(maxConcurrentRequests));
     }
+    readAuthorizer(options.authorizer);
     this.maxConcurrentRequests = maxConcurrentRequests;
     this.address = addressOf(parsed);
     this.origin = parsed.origin;
@@ -200,8 +196,16 @@ function parseUrl(url: string | URL): URL {
   return parsed;
 }
 
+/** @throws TypeError for what cannot give credentials. What it is instead may be one, and stays out of the message. */
+function readAuthorizer(authorizer: HttpAuthorizer | undefined): void {
+  if (authorizer === undefined) return;
+  if (typeof authorizer?.authorize === 'function') return;
+  misuse('authorizer', 'an authorizer, such as bearer(token) or oauth(…) gives', kindOf(authorizer));
+}
+
 /** The user's headers with names in lower case, without those that the transport sets. */
 function readHeaders(headers: HeaderMap): HeaderMap {
+  assertObject('headers', headers);
   const read: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (!HEADER_NAME.test(name)) throw new TypeError(`headers: ${JSON.stringify(name)} is no header name`);

@@ -6,6 +6,7 @@ import {
   type SendOptions,
   TimeoutError,
 } from '../../jsonrpc/index.ts';
+import { positive } from '../../jsonrpc/option.ts';
 import type { Transport, TransportSink } from '../transport.ts';
 import type { HttpClientOptions } from './client.ts';
 import { Endpoint } from './endpoint.ts';
@@ -50,9 +51,8 @@ export class LegacySseTransport implements Transport {
   constructor(url: string | URL, options: LegacySseOptions = {}) {
     const { maxResponseBytes = DEFAULT_MAX_EVENT_BYTES, endpointTimeoutMs = DEFAULT_ENDPOINT_TIMEOUT_MS } =
       options;
-    if (!(maxResponseBytes > 0)) throw new TypeError('maxResponseBytes must be a positive number of bytes');
-    if (!(endpointTimeoutMs > 0))
-      throw new TypeError('endpointTimeoutMs must be a positive number of milliseconds');
+    positive('maxResponseBytes', maxResponseBytes, 'bytes');
+    positive('endpointTimeoutMs', endpointTimeoutMs, 'milliseconds');
     this.#endpoint = new Endpoint(url, options);
     this.#maxResponseBytes = maxResponseBytes;
     this.#endpointTimeoutMs = endpointTimeoutMs;

@@ -2,16 +2,11 @@ import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { INVALID_REQUEST, McpError } from '../../jsonrpc/index.ts';
+import { atLeastOne, misuse, shown, timerMs } from '../../jsonrpc/option.ts';
 import type { HttpHandler } from './exchange.ts';
 import { createNodeListener, LINGER_MS } from './node.ts';
 import { Refusal } from './refusal.ts';
-import {
-  atLeastOne,
-  type HttpServerOptions,
-  type HttpServerSettings,
-  readServerOptions,
-  timerMs,
-} from './server-options.ts';
+import { type HttpServerOptions, type HttpServerSettings, readServerOptions } from './server-options.ts';
 
 export interface HttpListenOptions extends HttpServerOptions {
   /** The address to listen on. Default `127.0.0.1`: this machine alone. */
@@ -93,8 +88,7 @@ interface Limits {
 function readLimits(options: HttpListenOptions): Limits {
   const { port = 0, requestTimeoutMs = 60_000 } = options;
   const { headersTimeoutMs = Math.min(20_000, requestTimeoutMs) } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new TypeError(`port is out of range: ${port}`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) misuse('port', 'from 0 to 65535', shown(port));
   if (headersTimeoutMs > requestTimeoutMs) {
     throw new TypeError('headersTimeoutMs must not exceed requestTimeoutMs: the head is part of the request');
   }

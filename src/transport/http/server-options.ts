@@ -1,4 +1,5 @@
 import type { McpError } from '../../jsonrpc/index.ts';
+import { assertFunction, atLeastOne, kindOf, misuse, shown } from '../../jsonrpc/option.ts';
 import { type BearerGuard, type BearerOptions, createBearerGuard } from './bearer.ts';
 import type { StreamLimits } from './event-stream.ts';
 import type { GuardRules } from './guard.ts';
@@ -57,23 +58,27 @@ export interface HttpServerSettings extends GuardRules, StreamLimits {
   readonly streaming: Set<{ hangUp(): void }>;
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** How many keep-alive comments a reader may miss. */
 const STALLED_KEEP_ALIVES = 4;
+/** The timer that finds a stalled reader can take no more. */
+const LONGEST_KEEP_ALIVE_MS = Math.floor((2 ** 31 - 1) / STALLED_KEEP_ALIVES);
 
 /** @throws TypeError when an option is out of range or cannot mean anything. */
 export function readServerOptions(options: HttpServerOptions): HttpServerSettings {
   const { keepAliveMs = 15_000 } = options;
-  if (keepAliveMs !== Number.POSITIVE_INFINITY) timerMs('keepAliveMs', keepAliveMs * STALLED_KEEP_ALIVES);
+  if (!(atLeastOne('keepAliveMs', keepAliveMs) <= LONGEST_KEEP_ALIVE_MS || keepAliveMs === Infinity)) {
+    misuse('keepAliveMs', `from 1 to ${LONGEST_KEEP_ALIVE_MS} milliseconds, or Infinity`, shown(keepAliveMs));
+  }
+  assertFunction('onError', options.onError);
   return {
     path: options.path === undefined ? undefined : readPath(options.path),
-    methods: options.methods ?? ['GET', 'POST', 'DELETE'],
-    allowedHosts: readList(options.allowedHosts, readHost),
-    allowedOrigins: readList(options.allowedOrigins, readOrigin),
+    methods: readMethods(options.methods),
+    allowedHosts: readList('allowedHosts', options.allowedHosts, readHost),
+    allowedOrigins: readList('allowedOrigins', options.allowedOrigins, readOrigin),
     maxBodyBytes: atLeastOne('maxBodyBytes', options.maxBodyBytes ?? 4 * 1024 * 1024),
     maxDepth: atLeastOne('maxDepth', options.maxDepth ?? 256),
     maxHeaders: atLeastOne('maxHeaders', options.maxHeaders ?? 100),
-    auth: options.auth && createBearerGuard(options.auth),
+    auth: options.auth === undefined ? undefined : createBearerGuard(options.auth),
     keepAliveMs,
     stallMs: keepAliveMs * STALLED_KEEP_ALIVES,
     maxBufferedBytes: atLeastOne('maxBufferedBytes', options.maxBufferedBytes ?? 16 * 1024 * 1024),
@@ -82,29 +87,26 @@ export function readServerOptions(options: HttpServerOptions): HttpServerSetting
   };
 }
 
-export function atLeastOne(name: string, value: number): number {
-  if (!(value >= 1)) throw new TypeError(`${name} must be at least 1, not ${value}`);
-  return value;
-}
-
-/** A duration that a timer can take: longer ones would fire at once. */
-export function timerMs(name: string, value: number): number {
-  if (!(value >= 1 && value <= LONGEST_TIMER_MS))
-    throw new TypeError(`${name} is no usable time: ${value} ms`);
-  return value;
-}
-
 function readPath(path: string): string {
-  if (!/^\/[^?#\s]*$/.test(path))
-    throw new TypeError(`path must start with "/" and have no query: "${path}"`);
-  return path;
+  if (typeof path === 'string' && /^\/[^?#\s]*$/.test(path)) return path;
+  return misuse('path', 'a path that starts with "/" and has no query', shown(path));
+}
+
+const METHODS: readonly HttpMethod[] = ['GET', 'POST', 'DELETE'];
+
+function readMethods(methods: readonly HttpMethod[] = METHODS): readonly HttpMethod[] {
+  if (Array.isArray(methods) && methods.every((method) => METHODS.includes(method))) return methods;
+  return misuse('methods', 'an array of "GET", "POST" and "DELETE"', kindOf(methods));
 }
 
 function readList(
+  option: string,
   list: readonly string[] | '*' | undefined,
   read: (entry: string) => string,
 ): ReadonlySet<string> | '*' | undefined {
-  return list === undefined || list === '*' ? list : new Set(list.map(read));
+  if (list === undefined || list === '*') return list;
+  if (Array.isArray(list) && list.every((entry) => typeof entry === 'string')) return new Set(list.map(read));
+  return misuse(option, 'an array of strings, or "*"', shown(list));
 }
 
 function readHost(entry: string): string {
