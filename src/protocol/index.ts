@@ -15,13 +15,10 @@ export type { BackoffOptions } from './client/backoff.ts';
 export type { CacheOptions } from './client/cache.ts';
 export type { ListenEvent } from './client/changes.ts';
 export {
-  type ClientOptions,
-  DEFAULT_PROBE_TIMEOUT_MS,
   type HttpConnectOptions,
   type InProcessServer,
   type ListOptions,
   McpClient,
-  type Notification,
   type SocketClientOptions,
   type StdioOptions,
   type WebSocketClientOptions,
@@ -31,6 +28,7 @@ export type { InputContext, InputHandlers } from './client/input.ts';
 export type { RequestOptions } from './client/link.ts';
 export type { Subscription } from './client/listen.ts';
 export type { Verdict } from './client/negotiate.ts';
+export { type ClientOptions, DEFAULT_PROBE_TIMEOUT_MS, type Notification } from './client/options.ts';
 export { DEFAULT_MAX_PAGES } from './client/pages.ts';
 export { DEFAULT_MAX_ROUNDS } from './client/rounds.ts';
 export {
@@ -122,6 +120,7 @@ export { type ServeStdioOptions, type StdioServer, serveStdio } from './server/s
 export type { ToolDeclaration, ToolHandler, ToolSource } from './server/tools.ts';
 export type { UriVariables } from './server/uri-matcher.ts';
 export type { UriValues } from './server/uri-parts.ts';
+export type { TemplateVariables } from './server/uri-template.ts';
 export {
   MAX_TEMPLATE_CHARS,
   MAX_URI_CHARS,

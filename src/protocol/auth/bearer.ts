@@ -1,3 +1,4 @@
+import { kindOf, misuse } from '../../jsonrpc/option.ts';
 import type { HttpAuthorizer } from '../../transport/index.ts';
 
 const TOKEN = /^[\x21-\x7e]+$/;
@@ -14,6 +15,7 @@ export function bearer(token: string | (() => string | Promise<string>)): HttpAu
     const headers = { authorization: authorizationOf(token) };
     return { authorize: () => headers, challenge: () => false };
   }
+  if (typeof token !== 'function') misuse('token', 'a string, or a function that gives one', kindOf(token));
   const ask = async () => authorizationOf(await token());
   return {
     authorize: async () => ({ authorization: await ask() }),

@@ -83,7 +83,7 @@ export async function authorizeByCode(
     };
     for (const [name, value] of Object.entries(query)) endpoint.searchParams.set(name, value);
     const received = receiver.receive(state, signal);
-    const answer = await shownAndReceived(() => interaction.show(endpoint), received);
+    const answer = await shownAndReceived(show(interaction, endpoint, server), received);
     const code = await readCode(answer, server, client, state);
     const parameters = { code, redirect_uri: receiver.uri, code_verifier: verifier, resource };
     const tokenOrder = { http, server, client: credentials, dpop, signal };
@@ -99,9 +99,19 @@ export async function authorizeByCode(
   }
 }
 
+/** @throws McpError `HANDLER_FAILED` when the user cannot be taken there. */
+async function show(interaction: Interaction, endpoint: URL, { issuer }: ServerMetadata): Promise<void> {
+  try {
+    await interaction.show(endpoint);
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause;
+    const message = `Cannot sign in at "${issuer}": onRedirect threw: ${toError(cause).message}`;
+    throw new McpError('HANDLER_FAILED', message, { cause });
+  }
+}
+
 /** The answer, as soon as it is there: whatever shows the address may last until its window is closed. */
-async function shownAndReceived<T>(show: () => void | Promise<void>, received: Promise<T>): Promise<T> {
-  const shown = (async () => show())();
+async function shownAndReceived<T>(shown: Promise<void>, received: Promise<T>): Promise<T> {
   return Promise.race([received, shown.then(() => received)]);
 }
 

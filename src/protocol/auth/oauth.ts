@@ -1,4 +1,5 @@
 import { McpError } from '../../jsonrpc/index.ts';
+import { assertFunction, assertObject, timerMs } from '../../jsonrpc/option.ts';
 import type { HttpAuthorizer } from '../../transport/index.ts';
 import { TokenAuthorizer } from './authorizer.ts';
 import { readCredentials } from './client-auth.ts';
@@ -105,7 +106,9 @@ export function oauth(options: OAuthOptions = {}): OAuthAuthorizer {
 }
 
 function readInteraction(options: OAuthOptions): Interaction | undefined {
-  const { redirect = {}, waitForCode, timeoutMs } = options;
+  const { redirect = {}, onRedirect, waitForCode, timeoutMs = DEFAULT_LOGIN_TIMEOUT_MS } = options;
+  assertFunction('onRedirect', onRedirect);
+  assertFunction('waitForCode', waitForCode);
   if (typeof redirect === 'string') {
     if (!URL.canParse(redirect)) throw new TypeError('redirect must be an address, or how to listen for one');
     if (!isRedirectAddress(new URL(redirect))) {
@@ -115,15 +118,14 @@ function readInteraction(options: OAuthOptions): Interaction | undefined {
   } else if (waitForCode) {
     throw new TypeError('waitForCode needs a redirect address of your own');
   }
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
-    throw new TypeError('timeoutMs must be a positive number of milliseconds');
-  }
-  if (!options.onRedirect) return undefined;
+  timerMs('timeoutMs', timeoutMs);
+  assertObject('store', options.store);
+  if (!onRedirect) return undefined;
   return {
-    show: (url) => options.onRedirect?.(url),
+    show: onRedirect.bind(options),
     redirect,
     receive: waitForCode?.bind(options),
-    timeoutMs: timeoutMs ?? DEFAULT_LOGIN_TIMEOUT_MS,
+    timeoutMs,
   };
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { notNegative } from '../../jsonrpc/option.ts';
 
 /** How often and how fast something that failed is tried again: exponential delays with full jitter. */
 export interface BackoffOptions {
@@ -16,7 +17,7 @@ export interface BackoffOptions {
 export function readBackoff(options: BackoffOptions): Required<BackoffOptions> {
   const { maxRetries = 5, baseDelayMs = 500, maxDelayMs = 30_000, jitter = true } = options;
   for (const [name, value] of Object.entries({ maxRetries, baseDelayMs, maxDelayMs })) {
-    if (!(value >= 0)) throw new TypeError(`${name} must not be negative`);
+    notNegative(name, value);
   }
   return { maxRetries, baseDelayMs, maxDelayMs, jitter };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../jsonrpc/index.ts';
+import { notNegative } from '../../jsonrpc/option.ts';
 import { stableText } from '../schema/fingerprint.ts';
 
 export interface CacheOptions {
@@ -36,9 +37,11 @@ export class ResultCache {
 
   #generation = 0;
 
+  /** @throws TypeError for a negative number. */
   constructor(options: CacheOptions = {}) {
-    this.#maxEntries = options.maxEntries ?? 500;
-    this.#defaultTtlMs = options.defaultTtlMs ?? 0;
+    const { maxEntries = 500, defaultTtlMs = 0 } = options;
+    this.#maxEntries = notNegative('cache.maxEntries', maxEntries);
+    this.#defaultTtlMs = notNegative('cache.defaultTtlMs', defaultTtlMs);
   }
 
   /** Changes whenever something was dropped: a result that was asked for before that is not worth keeping. */

@@ -1,5 +1,4 @@
 import {
-  DEFAULT_TIMEOUT_MS,
   type JsonObject,
   type JsonRpcNotification,
   McpError,
@@ -8,6 +7,7 @@ import {
   TimeoutError,
   toError,
 } from '../../jsonrpc/index.ts';
+import { kindOf, misuse, oneOf } from '../../jsonrpc/option.ts';
 import {
   createLinkedPair,
   type HttpClientOptions,
@@ -34,73 +34,25 @@ import type {
   SubscriptionFilter,
   ToolDefinition,
 } from '../types/features.ts';
-import type {
-  ClientCapabilities,
-  Implementation,
-  LoggingLevel,
-  ServerCapabilities,
+import {
+  type Implementation,
+  LOGGING_LEVELS,
+  type LoggingLevel,
+  type ServerCapabilities,
 } from '../types/identity.ts';
 import type { Root } from '../types/input.ts';
 import type { BackoffOptions } from './backoff.ts';
 import type { Binding } from './binding.ts';
-import { type CacheOptions, ResultCache } from './cache.ts';
+import { ResultCache } from './cache.ts';
 import type { DialectChannel } from './dialect.ts';
 import { httpBinding, withExtension } from './http.ts';
 import { declaredCapabilities, type InputHandlers } from './input.ts';
-import { Link, type RequestOptions } from './link.ts';
+import { assertRequestOptions, Link, type RequestOptions } from './link.ts';
 import { Subscription } from './listen.ts';
 import { MirroredParams } from './mirrored-params.ts';
 import type { Verdict } from './negotiate.ts';
-import { DEFAULT_MAX_PAGES, keepValid, readAllPages } from './pages.ts';
-import { DEFAULT_MAX_ROUNDS } from './rounds.ts';
-
-/** How long a server may be silent on the probe by default: 5 s. Honest ones were seen to take 2 s. */
-export const DEFAULT_PROBE_TIMEOUT_MS = 5000;
-
-/** A notification of the server, as it came. */
-export type Notification = Pick<JsonRpcNotification, 'method' | 'params'>;
-
-export interface ClientOptions extends InputHandlers {
-  /** Who this client says it is. Default: mcpwire and its version. */
-  clientInfo?: Implementation;
-  /** Capabilities to declare beside those that follow from the handlers. */
-  capabilities?: ClientCapabilities;
-  /** `auto` (default) finds out what the server speaks; the others insist. */
-  dialect?: DialectName | 'auto';
-  /** What an earlier connection to the same server found out ({@link McpClient.verdict}): connects without a probe. */
-  prior?: Verdict;
-  /**
-   * How long a server may be silent on the probe before it is taken for one of the session dialect, in milliseconds.
-   * Default 5000.
-   */
-  probeTimeoutMs?: number;
-  /** How long the session handshake may take, in milliseconds. Default 60000. */
-  connectTimeoutMs?: number;
-  /** The deadline of every request that sets none, in milliseconds. Default 60000; `Infinity` means none. */
-  timeoutMs?: number;
-  /** How many pages of one list are read before it counts as endless. Default 1000. */
-  maxPages?: number;
-  /** How often a server may ask for input before one request is answered. Default 10. */
-  maxRounds?: number;
-  /** Keeps lists and resources for as long as the server says they are fresh; false: nothing is kept. Default `{}`. */
-  cache?: CacheOptions | false;
-  /** The directories that the server may work in, answered to it when it asks; see {@link McpClient.setRoots}. */
-  roots?: readonly Root[];
-  /**
-   * Makes a lost connection anew by itself; requests wait for it. By HTTP, where each request has a connection of its own,
-   * one that is refused because nothing listens was not sent: it is sent again with these delays, within its deadline.
-   * Default: what is lost stays lost until {@link McpClient.reconnect}, and a request whose connection is refused fails.
-   */
-  autoReconnect?: BackoffOptions;
-  /** Gets every notification from the first moment on; see also {@link McpClient.onNotification}. */
-  onNotification?: (notification: Notification) => void;
-  /** Hears of what was skipped or repaired. Must not throw. Default: nobody hears. */
-  onWarning?: (warning: McpError) => void;
-  /** Called when the connection is lost for good, without {@link McpClient.close}. */
-  onClose?: (reason: McpError) => void;
-  /** Gives up connecting. */
-  signal?: AbortSignal;
-}
+import { type ClientOptions, type ClientSettings, type Notification, readClientOptions } from './options.ts';
+import { keepValid, readAllPages } from './pages.ts';
 
 export interface StdioOptions extends ClientOptions, ProcessOptions {}
 
@@ -126,45 +78,39 @@ export interface InProcessServer {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic
  */
 export class McpClient {
-  readonly #options: ClientOptions;
+  readonly #settings: ClientSettings;
   readonly #link: Link;
   readonly #cache: ResultCache | undefined;
   readonly #listeners = new Set<(notification: Notification) => void>();
   readonly #mirrored = new MirroredParams();
   #roots: readonly Root[] | undefined;
 
-  private constructor(binding: Binding, options: ClientOptions) {
-    this.#options = options;
-    this.#roots = options.roots;
-    if (options.cache !== false) this.#cache = new ResultCache(options.cache);
+  private constructor(binding: Binding, settings: ClientSettings) {
+    const { timeoutMs, maxRounds, autoReconnect, onClose } = settings;
+    this.#settings = settings;
+    this.#roots = settings.roots;
+    if (settings.cache !== false) this.#cache = new ResultCache(settings.cache);
     const handlers = this.#handlers();
     this.#link = new Link(
       {
         binding,
-        dialect: options.dialect ?? 'auto',
-        prior: options.prior,
+        dialect: settings.dialect,
+        prior: settings.prior,
         identity: {
-          info: options.clientInfo ?? { name: 'mcpwire', version: '0.1.0' },
-          capabilities: declaredCapabilities(handlers, options.capabilities),
+          info: settings.clientInfo,
+          capabilities: declaredCapabilities(handlers, settings.capabilities),
         },
         handlers,
-        probeTimeoutMs: options.probeTimeoutMs ?? DEFAULT_PROBE_TIMEOUT_MS,
-        connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_TIMEOUT_MS,
-        signal: options.signal,
+        probeTimeoutMs: settings.probeTimeoutMs,
+        connectTimeoutMs: settings.connectTimeoutMs,
+        signal: settings.signal,
       },
       {
         notification: (notification) => this.#onNotification(notification),
         missed: () => this.#cache?.drop(),
         warning: (warning) => this.#warn(warning),
       },
-      {
-        handlers,
-        timeoutMs: this.#timeoutMs,
-        maxRounds: options.maxRounds ?? DEFAULT_MAX_ROUNDS,
-        autoReconnect: options.autoReconnect,
-        onClose: options.onClose,
-        onReconnect: () => this.#onReconnect(),
-      },
+      { handlers, timeoutMs, maxRounds, autoReconnect, onClose, onReconnect: () => this.#onReconnect() },
     );
   }
 
@@ -193,7 +139,8 @@ export class McpClient {
   }
 
   /** Connects to a server in this process. @throws McpError `CONNECT_FAILED` when no dialect is found. */
-  static inProcess(server: InProcessServer, options: ClientOptions = {}): Promise<McpClient> {
+  static async inProcess(server: InProcessServer, options: ClientOptions = {}): Promise<McpClient> {
+    if (typeof server?.connect !== 'function') misuse('server', 'an McpServer', kindOf(server));
     const open = () => {
       const [ours, theirs] = createLinkedPair();
       server.connect(theirs);
@@ -208,9 +155,14 @@ export class McpClient {
    *
    * @throws McpError `CONNECT_FAILED` when no dialect is found; the transport's own error when it does not start.
    */
-  static connect(transport: Transport | (() => Transport), options: ClientOptions = {}): Promise<McpClient> {
+  static async connect(
+    transport: Transport | (() => Transport),
+    options: ClientOptions = {},
+  ): Promise<McpClient> {
     if (typeof transport === 'function')
       return McpClient.#connect({ open: transport, canReopen: true }, options);
+    if (typeof transport?.start !== 'function')
+      misuse('transport', 'a transport, or a function that makes one', kindOf(transport));
     return McpClient.#connect({ open: () => transport, canReopen: false }, options);
   }
 
@@ -238,7 +190,7 @@ export class McpClient {
   }
 
   static async #connect(binding: Binding, options: ClientOptions): Promise<McpClient> {
-    const client = new McpClient(binding, options);
+    const client = new McpClient(binding, readClientOptions(options));
     await client.#link.open();
     return client;
   }
@@ -341,6 +293,7 @@ export class McpClient {
 
   /** Reads a resource. @throws RpcError when there is none, with code -32602, or -32002 from older servers. */
   async readResource(uri: string, options: ListOptions = {}): Promise<ReadResourceResult> {
+    assertRequestOptions(options);
     const result = await this.#cached('resources/read', { uri }, options);
     if (!Array.isArray(result.contents)) {
       throw new McpError(
@@ -390,6 +343,7 @@ export class McpClient {
    * dialect every later request says it.
    */
   async setLogLevel(level: LoggingLevel, options: RequestOptions = {}): Promise<void> {
+    oneOf('level', level, LOGGING_LEVELS);
     this.#link.logLevel = level;
     const request = this.#link.connection.dialect.logLevelRequest(level);
     if (request) await this.#link.request(request.method, request.params, options);
@@ -417,7 +371,7 @@ export class McpClient {
       onConnection: <Value>(work: (channel: DialectChannel) => Promise<Value>) =>
         this.#link.onConnection(work),
       closing: this.#link.closing,
-      timeoutMs: this.#timeoutMs,
+      timeoutMs: this.#settings.timeoutMs,
       missed: () => this.#cache?.drop(),
       warn: (warning: McpError) => this.#warn(warning),
     };
@@ -459,12 +413,8 @@ export class McpClient {
     return this.#link.close();
   }
 
-  get #timeoutMs(): number {
-    return this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-  }
-
   #handlers(): InputHandlers {
-    const { onElicit, onSample, onListRoots } = this.#options;
+    const { onElicit, onSample, onListRoots } = this.#settings;
     const answerRoots = onListRoots ?? (this.#roots && (() => this.#roots ?? []));
     return {
       ...(onElicit && { onElicit }),
@@ -497,6 +447,7 @@ export class McpClient {
     required: { readonly [member: string]: 'string' | 'object' },
     options: ListOptions,
   ): Promise<Item[]> {
+    assertRequestOptions(options);
     try {
       const items = await this.#readPages(method, member, options);
       return keepValid<Item>(method, items, required, (warning) => this.#warn(warning));
@@ -511,8 +462,8 @@ export class McpClient {
 
   /** A cursor of a kept page may be valid no longer: then everything is read anew, once. */
   async #readPages(method: string, member: string, options: ListOptions): Promise<unknown[]> {
-    const { maxPages = DEFAULT_MAX_PAGES } = this.#options;
-    const { timeoutMs = this.#timeoutMs } = options;
+    const { maxPages } = this.#settings;
+    const { timeoutMs = this.#settings.timeoutMs } = options;
     const end = performance.now() + timeoutMs;
     let isCursorRefused = false;
     const readAll = (fresh: boolean) =>
@@ -566,7 +517,8 @@ export class McpClient {
   #onNotification({ method, params }: JsonRpcNotification): void {
     this.#cache?.onNotification(method, params);
     const notification: Notification = params === undefined ? { method } : { method, params };
-    if (this.#options.onNotification) this.#tell(this.#options.onNotification, notification);
+    const { onNotification } = this.#settings;
+    if (onNotification) this.#tell(onNotification, notification);
     for (const listener of this.#listeners) this.#tell(listener, notification);
   }
 
@@ -581,6 +533,6 @@ export class McpClient {
   }
 
   #warn(warning: McpError): void {
-    this.#options.onWarning?.(warning);
+    this.#settings.onWarning(warning);
   }
 }

@@ -1,4 +1,4 @@
-import { McpError, RpcError, TimeoutError } from '../../jsonrpc/index.ts';
+import { isJsonObject, McpError, RpcError, TimeoutError } from '../../jsonrpc/index.ts';
 import {
   type HttpAuthorizer,
   type HttpClientOptions,
@@ -58,7 +58,7 @@ export function withExtension(
   capabilities: ClientCapabilities = {},
   authorizer: HttpAuthorizer | undefined,
 ): ClientCapabilities {
-  const extension = authorizer && 'extension' in authorizer ? authorizer.extension : undefined;
+  const extension = isJsonObject(authorizer) ? authorizer.extension : undefined;
   if (typeof extension !== 'string') return capabilities;
   return { ...capabilities, extensions: { [extension]: {}, ...capabilities.extensions } };
 }

@@ -7,6 +7,7 @@ import {
   TimeoutError,
   toError,
 } from '../../jsonrpc/index.ts';
+import { assertFunction, assertSignal, positive } from '../../jsonrpc/option.ts';
 import { isModernError, UNSUPPORTED_PROTOCOL_VERSION } from '../errors.ts';
 import type { Progress } from '../types/features.ts';
 import type { LoggingLevel } from '../types/identity.ts';
@@ -41,6 +42,14 @@ export interface RequestOptions {
    * handlers, and a type that this client does not know is for the caller to refuse. Default false.
    */
   once?: boolean;
+}
+
+/** @throws TypeError for an option that cannot mean anything. */
+export function assertRequestOptions({ signal, timeoutMs, maxTimeoutMs, onProgress }: RequestOptions): void {
+  assertSignal('signal', signal);
+  if (timeoutMs !== undefined) positive('timeoutMs', timeoutMs, 'milliseconds');
+  if (maxTimeoutMs !== undefined) positive('maxTimeoutMs', maxTimeoutMs, 'milliseconds');
+  assertFunction('onProgress', onProgress);
 }
 
 export interface LinkOptions {
@@ -147,6 +156,7 @@ export class Link {
     options: RequestOptions,
     headers?: Record<string, string>,
   ): Promise<JsonObject> {
+    assertRequestOptions(options);
     if (this.#reconnection) await this.#inTime(method, this.#reconnection, options);
     // Whether it worked is for the request itself to find out.
     if (this.#repairing) await this.#inTime(method, this.#repairing.catch(nothing), options);

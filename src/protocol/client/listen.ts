@@ -1,4 +1,5 @@
-import { McpError, toError } from '../../jsonrpc/index.ts';
+import { isJsonObject, McpError, toError } from '../../jsonrpc/index.ts';
+import { assertArray, assertSignal, kindOf, misuse, shown } from '../../jsonrpc/option.ts';
 import type { SubscriptionFilter } from '../types/features.ts';
 import { backoffDelay, readBackoff, wait } from './backoff.ts';
 import { everythingIn, type ListenEvent, type ListenSink, type OpenListen } from './changes.ts';
@@ -45,12 +46,17 @@ export class Subscription implements AsyncIterable<ListenEvent> {
     this.#filter = filter;
   }
 
-  /** @throws McpError when the server refuses, TimeoutError when it does not acknowledge in time. */
+  /**
+   * @throws McpError when the server refuses, TimeoutError when it does not acknowledge in time.
+   * @throws TypeError for a filter or a signal that cannot be meant.
+   */
   static async open(
     host: ListenHost,
     filter: SubscriptionFilter,
     signal: AbortSignal | undefined,
   ): Promise<Subscription> {
+    assertFilter(filter);
+    assertSignal('signal', signal);
     const subscription = new Subscription(host, filter);
     const stop = () => void subscription.close();
     const signals = signal ? [host.closing, signal] : [host.closing];
@@ -173,5 +179,18 @@ export class Subscription implements AsyncIterable<ListenEvent> {
     this.#open = undefined;
     this.#stop.abort();
     this.#wake();
+  }
+}
+
+const LISTS: readonly string[] = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'];
+
+/** A member that nobody knows would be a subscription that never hears anything. */
+function assertFilter(filter: SubscriptionFilter): void {
+  if (!isJsonObject(filter)) misuse('filter', 'an object', kindOf(filter));
+  for (const [name, value] of Object.entries(filter)) {
+    if (name === 'resourceSubscriptions') assertArray(name, value);
+    else if (!LISTS.includes(name))
+      misuse('filter', `of ${LISTS.join(', ')} and resourceSubscriptions`, name);
+    else if (value !== undefined && typeof value !== 'boolean') misuse(name, 'true or false', shown(value));
   }
 }

@@ -6,6 +6,7 @@ import {
   METHOD_NOT_FOUND,
   RpcError,
 } from '../../jsonrpc/index.ts';
+import { misuse, shown } from '../../jsonrpc/option.ts';
 import type { Context } from './context.ts';
 
 /** Answers one method. An {@link RpcError} that it throws travels as it is. */
@@ -42,4 +43,9 @@ export function optionalObject(params: JsonObject, member: string): JsonObject |
 
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+/** @throws TypeError for what no compiler has seen, and declares nothing. */
+export function assertDefinition(what: string, definition: unknown): void {
+  if (!isJsonObject(definition)) misuse(`the definition of a ${what}`, 'an object', shown(definition));
 }

@@ -1,4 +1,13 @@
-import { DEFAULT_MAX_INBOUND, type McpError } from '../../jsonrpc/index.ts';
+import { DEFAULT_MAX_INBOUND, isJsonObject, type McpError } from '../../jsonrpc/index.ts';
+import {
+  assertFunction,
+  assertObject,
+  atLeastOne,
+  kindOf,
+  misuse,
+  shown,
+  wholeNumber,
+} from '../../jsonrpc/option.ts';
 import type { CacheHints, Implementation, ServerCapabilities } from '../types/identity.ts';
 import { createStateSeal, type RequestStateOptions, type StateSeal } from './request-state.ts';
 
@@ -62,9 +71,12 @@ export interface ServerSettings {
 
 /** @throws TypeError when an option is missing, out of range or cannot mean anything. */
 export function readServerOptions(options: ServerOptions): ServerSettings {
+  if (!isJsonObject(options)) misuse('options', 'an object with name and version', kindOf(options));
   const { name, version, title, description, websiteUrl, icons } = options;
-  if (typeof name !== 'string' || name === '') throw new TypeError('name must be a string that is not empty');
-  if (typeof version !== 'string') throw new TypeError('version must be a string');
+  if (typeof name !== 'string' || name === '') misuse('name', 'a string that is not empty', shown(name));
+  if (typeof version !== 'string') misuse('version', 'a string', shown(version));
+  assertObject('capabilities', options.capabilities);
+  assertFunction('onError', options.onError);
   return {
     info: {
       name,
@@ -76,7 +88,7 @@ export function readServerOptions(options: ServerOptions): ServerSettings {
     },
     instructions: options.instructions,
     capabilities: options.capabilities ?? {},
-    pageSize: atLeastOne('pageSize', options.pageSize ?? Number.POSITIVE_INFINITY),
+    pageSize: wholeNumber('pageSize', options.pageSize ?? Number.POSITIVE_INFINITY),
     cache: readCacheOptions(options.cache ?? {}),
     seal: createStateSeal(options.requestState ?? {}),
     inputTimeoutMs: atLeastOne('inputTimeoutMs', options.inputTimeoutMs ?? 600_000),
@@ -95,6 +107,7 @@ export function readServerOptions(options: ServerOptions): ServerSettings {
 }
 
 function readCacheOptions(options: ServerCacheOptions): ServerSettings['cache'] {
+  assertObject('cache', options);
   const base = { ttlMs: options.ttlMs ?? 0, cacheScope: options.cacheScope ?? 'private' } as const;
   const hints = {
     'server/discover': { ...base, ...options.discover },
@@ -106,12 +119,7 @@ function readCacheOptions(options: ServerCacheOptions): ServerSettings['cache'] 
   };
   for (const { ttlMs } of Object.values(hints)) {
     if (!Number.isInteger(ttlMs) || ttlMs < 0)
-      throw new TypeError(`ttlMs must be a whole number of milliseconds, not ${ttlMs}`);
+      misuse('cache.ttlMs', 'a whole number of milliseconds', shown(ttlMs));
   }
   return hints;
-}
-
-function atLeastOne(name: string, value: number): number {
-  if (!(value >= 1)) throw new TypeError(`${name} must be at least 1, not ${value}`);
-  return value;
 }

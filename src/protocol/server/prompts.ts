@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../jsonrpc/index.ts';
+import { kindOf, misuse } from '../../jsonrpc/option.ts';
 import type {
   GetPromptResult,
   ListPromptsResult,
@@ -7,7 +8,14 @@ import type {
 } from '../types/features.ts';
 import type { Completers } from './completion.ts';
 import type { Context, RequestContext } from './context.ts';
-import { type FeatureHost, invalidParams, isPromiseLike, optionalObject, requireString } from './feature.ts';
+import {
+  assertDefinition,
+  type FeatureHost,
+  invalidParams,
+  isPromiseLike,
+  optionalObject,
+  requireString,
+} from './feature.ts';
 import { cutPage } from './pages.ts';
 import { type PromptReturn, readPromptReturn } from './results.ts';
 import { shapePrompt, shapePromptResult } from './shape.ts';
@@ -45,7 +53,7 @@ export class Prompts {
 
   constructor(host: FeatureHost, changed: () => void) {
     this.#host = host;
-    this.#shelf = new Shelf('prompt', shapePrompt, changed);
+    this.#shelf = new Shelf('prompt', 'name', shapePrompt, changed);
   }
 
   get completes(): boolean {
@@ -53,6 +61,8 @@ export class Prompts {
   }
 
   add(definition: PromptDefinition, handler: PromptHandler, { complete }: PromptOptions): () => void {
+    assertDefinition('prompt', definition);
+    assertArguments(definition);
     return this.#shelf.add(definition.name, { definition, handler, complete }, handler);
   }
 
@@ -92,6 +102,16 @@ export class Prompts {
     if (prompt) return prompt;
     throw invalidParams(`Unknown prompt: ${name}`);
   }
+}
+
+/** @throws TypeError when what is declared is no list of arguments: every client would fail to list the prompts. */
+function assertArguments({ name, arguments: declared }: PromptDefinition): void {
+  if (declared === undefined) return;
+  const option = `arguments of prompt ${JSON.stringify(name)}`;
+  const isList = Array.isArray(declared) && declared.every((each) => typeof each?.name === 'string');
+  if (isList) return;
+  const wanted = 'an array of { name, description, required }; a prompt has no schema';
+  misuse(option, wanted, Array.isArray(declared) ? 'an array with something else' : kindOf(declared));
 }
 
 function readArguments(definition: PromptDefinition, args: JsonObject): { [name: string]: string } {

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { INVALID_PARAMS, isJsonObject, type JsonObject, McpError, RpcError } from '../../jsonrpc/index.ts';
+import { atLeastOne } from '../../jsonrpc/option.ts';
 import { nodeCrypto } from '../crypto.ts';
 import { stableText } from '../schema/fingerprint.ts';
 import { principalOf } from './principal.ts';
@@ -65,8 +66,8 @@ export function createStateSeal(options: RequestStateOptions): StateSeal {
       `requestState.keys must hold at least one key, of at least ${MIN_KEY_BYTES} bytes each`,
     );
   }
-  if (!(maxChars >= 1)) throw new TypeError(`requestState.maxChars must be at least 1, not ${maxChars}`);
-  if (!(ttlMs >= 1)) throw new TypeError(`requestState.ttlMs must be at least 1, not ${ttlMs}`);
+  atLeastOne('requestState.maxChars', maxChars);
+  atLeastOne('requestState.ttlMs', ttlMs);
   return {
     seal({ state, answers }, binding) {
       const payload = Buffer.from(JSON.stringify([Date.now() + ttlMs, answers, state])).toString('base64url');

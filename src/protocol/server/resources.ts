@@ -9,7 +9,13 @@ import type {
 import type { CacheHints } from '../types/identity.ts';
 import type { Completers } from './completion.ts';
 import type { Context, RequestContext } from './context.ts';
-import { type FeatureHost, invalidParams, isPromiseLike, requireString } from './feature.ts';
+import {
+  assertDefinition,
+  type FeatureHost,
+  invalidParams,
+  isPromiseLike,
+  requireString,
+} from './feature.ts';
 import { cutPage } from './pages.ts';
 import { type ResourceReturn, readResourceReturn } from './results.ts';
 import { shapeReadResult, shapeResource } from './shape.ts';
@@ -24,9 +30,9 @@ export type ResourceReader = (
 ) => ResourceReturn | Promise<ResourceReturn>;
 
 /** Reads one of the resources of a template. `variables` holds what the URI has in their places, decoded. */
-export type TemplateReader = (
+export type TemplateReader<Variables = UriVariables> = (
   uri: string,
-  variables: UriVariables,
+  variables: Variables,
   context: RequestContext,
 ) => ResourceReturn | Promise<ResourceReturn>;
 
@@ -62,8 +68,8 @@ export class Resources {
 
   constructor(host: FeatureHost, changed: () => void) {
     this.#host = host;
-    this.#fixed = new Shelf('resource', shapeResource<Resource>, changed);
-    this.#templates = new Shelf('resource template', shapeResource<ResourceTemplate>, changed);
+    this.#fixed = new Shelf('resource', 'uri', shapeResource<Resource>, changed);
+    this.#templates = new Shelf('resource template', 'uriTemplate', shapeResource<ResourceTemplate>, changed);
   }
 
   get completes(): boolean {
@@ -71,6 +77,7 @@ export class Resources {
   }
 
   add(definition: Resource, reader: ResourceReader, { cache }: ResourceOptions): () => void {
+    assertDefinition('resource', definition);
     return this.#fixed.add(definition.uri, { definition, reader, cache }, reader);
   }
 
@@ -80,6 +87,7 @@ export class Resources {
     reader: TemplateReader,
     options: ResourceTemplateOptions,
   ): () => void {
+    assertDefinition('resource template', definition);
     const template = parseUriTemplate(definition.uriTemplate);
     return this.#templates.add(definition.uriTemplate, { ...options, definition, reader, template }, reader);
   }

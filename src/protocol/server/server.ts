@@ -1,3 +1,4 @@
+import { kindOf, misuse } from '../../jsonrpc/option.ts';
 import type { Transport } from '../../transport/index.ts';
 import type { InferOutput, SchemaLike } from '../standard-schema.ts';
 import type { Resource, ResourceTemplate } from '../types/content.ts';
@@ -14,6 +15,7 @@ import type {
 } from './resources.ts';
 import { StatelessDialect } from './stateless.ts';
 import type { ToolDeclaration, ToolHandler, ToolSource } from './tools.ts';
+import type { TemplateVariables } from './uri-template.ts';
 
 /** What carriers other than a channel need of a server. */
 export interface ServerParts {
@@ -25,6 +27,11 @@ export interface ServerParts {
 
 /** Opens a server to the code that serves it. */
 export let partsOf: (server: McpServer) => ServerParts;
+
+/** @throws TypeError for what no compiler has seen, and is no server. */
+export function assertServer(server: McpServer): void {
+  if (!(server instanceof McpServer)) misuse('server', 'an McpServer', kindOf(server));
+}
 
 /**
  * A server: tools, prompts and resources, for clients of either dialect, over any transport. A handler is written once.
@@ -40,14 +47,17 @@ export class McpServer {
   readonly #onClose = new Set<() => void | Promise<void>>();
 
   static {
-    partsOf = (server) => ({
-      core: server.#core,
-      stateless: server.#stateless,
-      onClose: (listener) => {
-        server.#onClose.add(listener);
-        return () => server.#onClose.delete(listener);
-      },
-    });
+    partsOf = (server) => {
+      assertServer(server);
+      return {
+        core: server.#core,
+        stateless: server.#stateless,
+        onClose: (listener) => {
+          server.#onClose.add(listener);
+          return () => server.#onClose.delete(listener);
+        },
+      };
+    };
   }
 
   /** @throws TypeError when an option is missing or out of range. */
@@ -97,12 +107,13 @@ export class McpServer {
    * @throws TypeError when the template is malformed, or there is the same already.
    * @see https://www.rfc-editor.org/rfc/rfc6570
    */
-  resourceTemplate(
-    definition: ResourceTemplate,
-    reader: TemplateReader,
+  resourceTemplate<const Template extends string>(
+    definition: Omit<ResourceTemplate, 'uriTemplate'> & { uriTemplate: Template },
+    reader: TemplateReader<TemplateVariables<Template>>,
     options: ResourceTemplateOptions = {},
   ): () => void {
-    return this.#core.resources.addTemplate(definition, reader, options);
+    // Sound: the matcher gives what the type reads from the same template.
+    return this.#core.resources.addTemplate(definition, reader as TemplateReader, options);
   }
 
   /** Runs around every request, in the order of these calls. */

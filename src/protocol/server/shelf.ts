@@ -1,3 +1,4 @@
+import { kindOf, misuse, shown } from '../../jsonrpc/option.ts';
 import type { RevisionTraits } from '../revisions.ts';
 
 /**
@@ -6,6 +7,7 @@ import type { RevisionTraits } from '../revisions.ts';
  */
 export class Shelf<Definition, Entry extends { readonly definition: Definition }> {
   readonly #what: string;
+  readonly #keyName: string;
   readonly #shape: (definition: Definition, traits: RevisionTraits) => Definition;
   readonly #changed: () => void;
   readonly #entries = new Map<string, Entry>();
@@ -13,10 +15,12 @@ export class Shelf<Definition, Entry extends { readonly definition: Definition }
 
   constructor(
     what: string,
+    keyName: string,
     shape: (definition: Definition, traits: RevisionTraits) => Definition,
     changed: () => void,
   ) {
     this.#what = what;
+    this.#keyName = keyName;
     this.#shape = shape;
     this.#changed = changed;
   }
@@ -28,15 +32,17 @@ export class Shelf<Definition, Entry extends { readonly definition: Definition }
    * @throws TypeError when the key is taken, or the handler is no function.
    */
   add(key: string, entry: Entry, handler: unknown): () => void {
-    if (typeof key !== 'string' || key === '') throw new TypeError(`A ${this.#what} must have a name`);
+    if (typeof key !== 'string' || key === '') {
+      misuse(`${this.#keyName} of a ${this.#what}`, 'a string that is not empty', shown(key));
+    }
     if (typeof handler !== 'function') {
       throw new TypeError(
-        `Cannot register ${this.#what} "${key}": its handler must be a function, not ${handler === null ? 'null' : typeof handler}`,
+        `Cannot register ${this.#what} "${key}": its handler must be a function, not ${kindOf(handler)}`,
       );
     }
     if (this.#entries.has(key)) {
       throw new TypeError(
-        `Cannot register ${this.#what} "${key}": there is one of that name; remove it first`,
+        `Cannot register ${this.#what} "${key}": there is one of that ${this.#keyName}; remove it first`,
       );
     }
     this.#entries.set(key, entry);

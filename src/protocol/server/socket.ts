@@ -1,6 +1,6 @@
 import { listenSocket, type SocketListener, type SocketListenOptions } from '../../transport/index.ts';
 import { closesWith } from './closes-with.ts';
-import type { McpServer } from './server.ts';
+import { assertServer, type McpServer } from './server.ts';
 
 /**
  * Serves a server on a Unix domain socket or a TCP port, to any number of clients of either dialect.
@@ -12,5 +12,6 @@ import type { McpServer } from './server.ts';
  * @throws TypeError when an option makes no sense.
  */
 export async function serveSocket(server: McpServer, options: SocketListenOptions): Promise<SocketListener> {
+  assertServer(server);
   return closesWith(server, await listenSocket(options, (transport) => server.connect(transport)));
 }

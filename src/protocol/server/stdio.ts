@@ -1,7 +1,7 @@
 import { Console } from 'node:console';
 import type { Readable, Writable } from 'node:stream';
 import { StreamTransport } from '../../transport/index.ts';
-import type { McpServer } from './server.ts';
+import { assertServer, type McpServer } from './server.ts';
 
 /** How long a process may live on after its client has gone, while something keeps it alive. */
 const LINGER_MS = 1000;
@@ -36,9 +36,11 @@ export interface StdioServer {
 /**
  * Serves one client over the standard streams, until it ends its input.
  *
+ * @throws TypeError when the server is none.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
  */
 export function serveStdio(server: McpServer, options: ServeStdioOptions = {}): StdioServer {
+  assertServer(server);
   const {
     input = process.stdin,
     output = process.stdout,

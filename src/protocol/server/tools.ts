@@ -1,4 +1,5 @@
 import { type JsonObject, McpError, RpcError, toError } from '../../jsonrpc/index.ts';
+import { shown } from '../../jsonrpc/option.ts';
 import { BearerChallenge } from '../../transport/index.ts';
 import { inspectSchema, type SchemaFault } from '../json-schema.ts';
 import type { RevisionTraits } from '../revisions.ts';
@@ -11,7 +12,14 @@ import {
 } from '../standard-schema.ts';
 import type { CallToolResult, ListToolsResult, ToolDefinition } from '../types/features.ts';
 import type { Context, RequestContext } from './context.ts';
-import { type FeatureHost, invalidParams, isPromiseLike, optionalObject, requireString } from './feature.ts';
+import {
+  assertDefinition,
+  type FeatureHost,
+  invalidParams,
+  isPromiseLike,
+  optionalObject,
+  requireString,
+} from './feature.ts';
 import { cutPage } from './pages.ts';
 import { readToolReturn, type ToolReturn, withContent } from './results.ts';
 import { shapeTool, shapeToolResult } from './shape.ts';
@@ -76,11 +84,12 @@ export class Tools {
   constructor(host: FeatureHost, changed: () => void) {
     this.#host = host;
     this.#changed = changed;
-    this.#shelf = new Shelf('tool', shapeTool, changed);
+    this.#shelf = new Shelf('tool', 'name', shapeTool, changed);
   }
 
   /** @throws TypeError for a schema that cannot be used, a name that is taken, or a handler that is no function. */
   add(declaration: ToolDeclaration, handler: ToolHandler): () => void {
+    assertDeclaration(declaration);
     return this.#shelf.add(declaration.name, registered(declaration, handler), handler);
   }
 
@@ -150,22 +159,27 @@ export class Tools {
       if (!isPromiseLike(checked)) return shapeToolResult(withContent(checked), context.traits);
       return Promise.resolve(checked).then(
         (value) => shapeToolResult(withContent(value), context.traits),
-        (error) => this.#fail(name, error, context),
+        (error) => this.#break(name, error, context),
       );
     } catch (error) {
-      return this.#fail(name, error, context);
+      return this.#break(name, error, context);
     }
   }
 
+  /** The result of a tool is none, or not what the tool promises: an error of ours says so, and names the tool. */
+  #break(name: string, error: unknown, context: Context): CallToolResult {
+    return error instanceof McpError ? this.#answer(error, error, context) : this.#fail(name, error, context);
+  }
+
   #fail(name: string, error: unknown, context: Context): CallToolResult {
+    const message = `Tool "${name}" failed: ${toError(error).message}`;
+    return this.#answer(error, new McpError('HANDLER_FAILED', message, { cause: error }), context);
+  }
+
+  #answer(error: unknown, report: McpError, context: Context): CallToolResult {
     if (error instanceof RpcError || error instanceof BearerChallenge || context.isInterrupted) throw error;
-    const { message } = toError(error);
-    if (!context.isAborted) {
-      this.#host.report(
-        new McpError('HANDLER_FAILED', `Tool "${name}" failed: ${message}`, { cause: error }),
-      );
-    }
-    return { content: [{ type: 'text', text: message }], isError: true };
+    if (!context.isAborted) this.#host.report(report);
+    return { content: [{ type: 'text', text: toError(error).message }], isError: true };
   }
 
   /** A registered tool hides a live one of its name. */
@@ -191,6 +205,17 @@ export class Tools {
     if (nextCursor !== undefined) result.nextCursor = nextCursor;
     return result;
   }
+}
+
+/** @throws TypeError for what declares no tool; a name alone comes from a habit of other libraries. */
+function assertDeclaration(declaration: unknown): void {
+  if (typeof declaration === 'string') {
+    const habit = 'tool({ name, inputSchema }, handler)';
+    throw new TypeError(
+      `Cannot register tool ${shown(declaration)}: it is declared by an object, as in ${habit}`,
+    );
+  }
+  assertDefinition('tool', declaration);
 }
 
 /** @throws TypeError for a schema that cannot be used. */

@@ -1,3 +1,4 @@
+import { kindOf, misuse } from '../../jsonrpc/option.ts';
 import { compileMatcher, matchUri, type UriMatcher, type UriVariables } from './uri-matcher.ts';
 import { expandParts, malformed, parseParts, type UriValues } from './uri-parts.ts';
 
@@ -18,6 +19,39 @@ export interface UriTemplate {
   expand(values: UriValues): string;
 }
 
+/**
+ * What a template that is written out has in its variables: a list for each with `*`, a string for any other. Certain to be
+ * there is only what stands first in an expression without an operator, or with `+`.
+ */
+export type TemplateVariables<Template extends string> = string extends Template
+  ? UriVariables
+  : Template extends `${string}{${infer Expression}}${infer Rest}`
+    ? ExpressionVariables<Expression> & TemplateVariables<Rest>
+    : unknown;
+
+type ExpressionVariables<Expression extends string> =
+  Expression extends `${'#' | '.' | '/' | ';' | '?' | '&'}${infer Names}`
+    ? Partial<ValuesOf<Listed<Names>>>
+    : Expression extends `+${infer Names}`
+      ? FirstOf<Names>
+      : FirstOf<Expression>;
+
+type FirstOf<Names extends string> = Names extends `${infer First},${infer Others}`
+  ? ValuesOf<First> & Partial<ValuesOf<Listed<Others>>>
+  : ValuesOf<Names>;
+
+type Listed<Names extends string> = Names extends `${infer First},${infer Others}`
+  ? First | Listed<Others>
+  : Names;
+
+type ValuesOf<Written extends string> = {
+  [One in Written as NameOf<One>]: One extends `${string}*` ? string[] : string;
+};
+
+type NameOf<Written extends string> = Written extends `${infer Name}*` | `${infer Name}:${string}`
+  ? Name
+  : Written;
+
 /** The longest template that is parsed, in characters. */
 export const MAX_TEMPLATE_CHARS = 2_048;
 /** The longest URI that is matched, in characters: longer ones match nothing. */
@@ -31,6 +65,7 @@ export const MAX_URI_CHARS = 8_192;
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource-templates
  */
 export function parseUriTemplate(template: string): UriTemplate {
+  if (typeof template !== 'string') misuse('uriTemplate', 'a string', kindOf(template));
   if (template.length > MAX_TEMPLATE_CHARS) {
     malformed(template, `it has more than ${MAX_TEMPLATE_CHARS} characters`);
   }

@@ -4,7 +4,7 @@ import {
   type WebSocketListenOptions,
 } from '../../transport/index.ts';
 import { closesWith } from './closes-with.ts';
-import type { McpServer } from './server.ts';
+import { assertServer, type McpServer } from './server.ts';
 
 /**
  * Serves a server by WebSocket, to any number of clients of either dialect: on an HTTP server that is given, or on one of
@@ -18,8 +18,17 @@ import type { McpServer } from './server.ts';
  */
 export async function serveWebSocket(
   server: McpServer,
+  options?: WebSocketListenOptions & { server?: never },
+): Promise<WebSocketListener & { readonly url: string }>;
+export async function serveWebSocket(
+  server: McpServer,
+  options?: WebSocketListenOptions,
+): Promise<WebSocketListener>;
+export async function serveWebSocket(
+  server: McpServer,
   options: WebSocketListenOptions = {},
 ): Promise<WebSocketListener> {
+  assertServer(server);
   return closesWith(
     server,
     await acceptWebSockets(options, (transport, { auth }) => server.connect(transport, { auth })),

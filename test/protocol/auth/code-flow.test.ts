@@ -172,7 +172,7 @@ describe('the authorization code flow', () => {
     };
     await expect(connect(issuer, { onRedirect })).rejects.toMatchObject({
       code: 'HANDLER_FAILED',
-      message: expect.stringContaining('no browser'),
+      message: expect.stringMatching(/^Cannot sign in at ".*": onRedirect threw: no browser$/),
     });
   });
 });

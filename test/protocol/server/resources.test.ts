@@ -120,6 +120,35 @@ describe.each(BOTH)('a resource template, in revision %s,', (revision) => {
     });
   });
 
+  it('has the types of its variables where the template is written out', async () => {
+    const server = new McpServer(INFO);
+    server.resourceTemplate({ uriTemplate: 'a://{id}/{+path}{?q,page*}', name: 'a' }, (_uri, variables) => {
+      const id: string = variables.id;
+      const path: string = variables.path;
+      const q: string | undefined = variables.q;
+      const pages: string[] | undefined = variables.page;
+      // @ts-expect-error: a query may lack it.
+      const certain: string = variables.q;
+      // @ts-expect-error: the template has no such variable.
+      const other = variables.other;
+      return JSON.stringify([id, path, q, pages, certain, other]);
+    });
+    server.resourceTemplate({ uriTemplate: 'b:{x,y:3}{/rest*}', name: 'b' }, (_uri, variables) => {
+      const x: string = variables.x;
+      const y: string | undefined = variables.y;
+      const rest: string[] | undefined = variables.rest;
+      return JSON.stringify([x, y, rest]);
+    });
+    const client = await WireClient.speak(server, revision);
+    const read = async (uri: string) => {
+      const { contents } = await client.result('resources/read', { uri });
+      return JSON.parse((contents as { text: string }[])[0]?.text ?? '');
+    };
+    expect(await read('a://1/x/y?page=1&page=2')).toEqual(['1', 'x/y', null, ['1', '2'], null, null]);
+    expect(await read('b:1')).toEqual(['1', null, null]);
+    expect(await read('b:1,2/3/4')).toEqual(['1', '2', ['3', '4']]);
+  });
+
   it('comes after resources of their own and after templates before it', async () => {
     const server = new McpServer(INFO);
     server.resourceTemplate({ uriTemplate: 'test:{first}', name: '1' }, (_uri, { first }) =>

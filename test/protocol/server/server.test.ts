@@ -98,7 +98,7 @@ describe('a server', () => {
     const none = server();
     // Sound: it is the point of this test to pass what the types do not allow.
     const given = handler as () => never;
-    const type = handler === null ? 'null' : typeof handler;
+    const type = typeof handler === 'object' && handler ? 'an object' : String(handler);
     const refusal = (what: string) =>
       new TypeError(`Cannot register ${what}: its handler must be a function, not ${type}`);
     expect(() => none.tool({ name: 't' }, given)).toThrow(refusal('tool "t"'));

@@ -63,6 +63,21 @@ describe.each(BOTH)('a tool, in revision %s,', (revision) => {
     expect(errors).toMatchObject([{ code: 'HANDLER_FAILED' }]);
   });
 
+  it('that breaks its output schema is reported in one sentence', async () => {
+    const errors: McpError[] = [];
+    const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
+    const outputSchema = { type: 'object', properties: { n: { type: 'number' } } } as const;
+    // Sound: it is the point of this test to break what the schema promises.
+    server.tool({ name: 'odd', outputSchema }, () => ({
+      structuredContent: { n: 'x' as unknown as number },
+    }));
+    const client = await WireClient.speak(server, revision);
+    expect(await client.result('tools/call', { name: 'odd' })).toMatchObject({ isError: true });
+    expect(errors).toMatchObject([
+      { code: 'HANDLER_FAILED', message: expect.stringMatching(/^Tool "odd" returned what breaks/) },
+    ]);
+  });
+
   it('that throws is a result with its message, and the server hears all of it', async () => {
     const errors: McpError[] = [];
     const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });

@@ -1,4 +1,5 @@
 import { McpError } from '../../../jsonrpc/index.ts';
+import { atLeastOne } from '../../../jsonrpc/option.ts';
 import { nodeCrypto } from '../../crypto.ts';
 import type { ServerCore } from '../core.ts';
 import { DEFAULT_MAX_LOG_BYTES, type EventLog, MemoryEventLog } from './event-log.ts';
@@ -84,9 +85,4 @@ export class HttpSessions {
     }
     return false;
   }
-}
-
-function atLeastOne(name: string, value: number): number {
-  if (!(value >= 1)) throw new TypeError(`${name} must be at least 1, not ${value}`);
-  return value;
 }
