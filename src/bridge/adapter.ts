@@ -6,6 +6,7 @@ import {
   METHOD_NOT_FOUND,
   RpcError,
 } from '../jsonrpc/index.ts';
+import { assertFunction, kindOf, misuse, oneOf } from '../jsonrpc/option.ts';
 import {
   type CallToolResult,
   type CompiledSchema,
@@ -86,15 +87,14 @@ export class McpServerAdapter {
 
   /** @throws TypeError when an option is missing or out of range. */
   constructor(options: AdapterOptions) {
+    if (!isJsonObject(options))
+      misuse('options', 'an object with registry, name and version', kindOf(options));
     const { registry, context = {}, listChanged = true } = options;
     const { unknownTool = 'method-not-found', emptyArguments = 'null' } = options;
-    if (typeof registry?.onChange !== 'function') throw new TypeError('registry must be a ToolRegistry');
-    if (unknownTool !== 'method-not-found' && unknownTool !== 'invalid-params') {
-      throw new TypeError('unknownTool must be "method-not-found" or "invalid-params"');
-    }
-    if (emptyArguments !== 'null' && emptyArguments !== 'object') {
-      throw new TypeError('emptyArguments must be "null" or "object"');
-    }
+    if (typeof registry?.onChange !== 'function') misuse('registry', 'a ToolRegistry', kindOf(registry));
+    oneOf('unknownTool', unknownTool, ['method-not-found', 'invalid-params']);
+    oneOf('emptyArguments', emptyArguments, ['null', 'object']);
+    assertFunction('onWarning', options.onWarning);
     this.registry = registry;
     this.#context = context;
     this.#hostSignal =

@@ -1,5 +1,5 @@
 import type { Transformer, TransformStream } from 'node:stream/web';
-import type { Plugin, StreamBlock } from './model-stream.ts';
+import type { OtherBlock, Plugin, StreamBlock } from './model-stream.ts';
 
 export interface ApplyOptions {
   /** Gives the stream up: what plugins are doing is cancelled, and the stream ends with the signal's reason. */
@@ -12,11 +12,11 @@ export interface ApplyOptions {
  *
  * What a plugin throws ends the stream.
  */
-export function applyPlugins(
-  stream: AsyncIterable<StreamBlock>,
-  plugins: readonly Plugin[],
+export function applyPlugins<Other extends OtherBlock = never>(
+  stream: AsyncIterable<StreamBlock | Other>,
+  plugins: readonly Plugin<NoInfer<Other>>[],
   options: ApplyOptions = {},
-): AsyncIterableIterator<StreamBlock> {
+): AsyncIterableIterator<StreamBlock | Other> {
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
   const blocks = run(stream, plugins, signal);
@@ -36,17 +36,17 @@ export function applyPlugins(
  * Makes a stage for a web stream that does what {@link applyPlugins} does. What a plugin is doing is cancelled when the
  * readable end is, and when the signal is aborted.
  */
-export function createPluginStream(
-  plugins: readonly Plugin[],
+export function createPluginStream<Other extends OtherBlock = never>(
+  plugins: readonly Plugin<NoInfer<Other>>[],
   options: ApplyOptions = {},
-): TransformStream<StreamBlock, StreamBlock> {
+): TransformStream<StreamBlock | Other, StreamBlock | Other> {
   const stop = new AbortController();
   const { signal: given } = options;
   const signal = given ? AbortSignal.any([given, stop.signal]) : stop.signal;
-  const seen: StreamBlock[] = [];
+  const seen: (StreamBlock | Other)[] = [];
   let fail = () => {};
   const unlisten = () => given?.removeEventListener('abort', fail);
-  const transformer: CancellableTransformer = {
+  const transformer: CancellableTransformer<StreamBlock | Other> = {
     start: (controller) => {
       fail = () => controller.error(given?.reason);
       if (given?.aborted) fail();
@@ -75,17 +75,17 @@ export function createPluginStream(
 }
 
 /** Node has this member, its types do not. */
-interface CancellableTransformer extends Transformer<StreamBlock, StreamBlock> {
+interface CancellableTransformer<Block> extends Transformer<Block, Block> {
   cancel(reason: unknown): void;
 }
 
-async function* run(
-  stream: AsyncIterable<StreamBlock>,
-  plugins: readonly Plugin[],
+async function* run<Other extends OtherBlock>(
+  stream: AsyncIterable<StreamBlock | Other>,
+  plugins: readonly Plugin<Other>[],
   signal: AbortSignal,
-): AsyncGenerator<StreamBlock, undefined> {
+): AsyncGenerator<StreamBlock | Other, undefined> {
   const source = stream[Symbol.asyncIterator]();
-  const seen: StreamBlock[] = [];
+  const seen: (StreamBlock | Other)[] = [];
   let isOver = false;
   try {
     for (;;) {
@@ -103,11 +103,11 @@ async function* run(
   }
 }
 
-async function throughAll(
-  plugins: readonly Plugin[],
-  block: StreamBlock,
+async function throughAll<Other extends OtherBlock>(
+  plugins: readonly Plugin<Other>[],
+  block: StreamBlock | Other,
   signal: AbortSignal,
-): Promise<StreamBlock> {
+): Promise<StreamBlock | Other> {
   let shown = block;
   for (const plugin of plugins) {
     signal.throwIfAborted();
@@ -117,12 +117,15 @@ async function throughAll(
   return shown;
 }
 
-async function complete(plugins: readonly Plugin[], blocks: readonly StreamBlock[]): Promise<void> {
+async function complete<Other extends OtherBlock>(
+  plugins: readonly Plugin<Other>[],
+  blocks: readonly (StreamBlock | Other)[],
+): Promise<void> {
   for (const plugin of plugins) await plugin.onResponseComplete?.(blocks);
 }
 
 /** A source that is in the middle of a step takes note only after it; nobody waits for that then. */
-async function leave(source: AsyncIterator<StreamBlock>, signal: AbortSignal): Promise<void> {
+async function leave(source: AsyncIterator<unknown>, signal: AbortSignal): Promise<void> {
   const left = source.return?.();
   if (!signal.aborted) await left;
   else left?.catch(() => {});

@@ -1,4 +1,5 @@
 import { DEFAULT_TIMEOUT_MS, McpError, TimeoutError, toError } from '../jsonrpc/index.ts';
+import { assertFunction, assertSignal, positive } from '../jsonrpc/option.ts';
 import { type ClientOptions, McpClient } from '../protocol/index.ts';
 import type { HeaderMap, HttpAuthorizer, ProcessOptions } from '../transport/index.ts';
 import { isDisabled, type McpServersConfig, readConfig, readEntry, type Variables } from './config.ts';
@@ -69,8 +70,9 @@ export class McpClientGroup {
     options: GroupOptions = {},
   ): Promise<McpClientGroup> {
     const { registry = new ToolRegistry(), signal, startTimeoutMs = DEFAULT_TIMEOUT_MS } = options;
-    if (!(startTimeoutMs > 0))
-      throw new TypeError('startTimeoutMs must be a positive number of milliseconds');
+    positive('startTimeoutMs', startTimeoutMs, 'milliseconds');
+    assertSignal('signal', signal);
+    assertFunction('onWarning', options.onWarning);
     const entries = (await readConfig(source)).filter(([, entry]) => !isDisabled(entry));
     const started = await Promise.all(
       entries.map(([name, entry]) => startWithin(startTimeoutMs, name, entry, options)),

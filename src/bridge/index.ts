@@ -8,6 +8,7 @@ export { MAX_STRUCTURED_DEPTH } from './depth.ts';
 export { exportOutput, exportTool } from './export.ts';
 export type { Following } from './follow.ts';
 export type {
+  OtherBlock,
   Plugin,
   StreamBlock,
   StreamContext,

@@ -1,5 +1,13 @@
-/** A piece of what a model says, as a host hands it on: the whole of it, or a part of a longer text. */
+/**
+ * A piece of what a model says, as a host hands it on: the whole of it, or a part of a longer text. A host may have types of
+ * its own beside these: see {@link OtherBlock}.
+ */
 export type StreamBlock = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock;
+
+/** A block of a host's own. Plugins get it as every other, and those of this package return it as it is. */
+export interface OtherBlock {
+  type: string;
+}
 
 export interface TextBlock {
   type: 'text';
@@ -35,13 +43,19 @@ export interface StreamContext {
   signal?: AbortSignal;
 }
 
-/** Something that takes part in the talk between a host and a model. Every method is optional. */
-export interface Plugin {
+/**
+ * Something that takes part in the talk between a host and a model. Every method is optional. `Other` are the blocks that
+ * the host has beside {@link StreamBlock}.
+ */
+export interface Plugin<Other extends OtherBlock = never> {
   readonly name: string;
   /** Called with what the host is about to send to the model, in the host's own form; may change it. */
   onRequest?(request: object): void | Promise<void>;
   /** Called with each block of the model's answer; returns the one that takes its place, or the same. */
-  onStreamChunk?(block: StreamBlock, context: StreamContext): StreamBlock | Promise<StreamBlock>;
+  onStreamChunk?(
+    block: StreamBlock | Other,
+    context: StreamContext,
+  ): StreamBlock | Other | Promise<StreamBlock | Other>;
   /** Called once when the answer has come to its end, with all the blocks of it. */
-  onResponseComplete?(blocks: readonly StreamBlock[]): void | Promise<void>;
+  onResponseComplete?(blocks: readonly (StreamBlock | Other)[]): void | Promise<void>;
 }

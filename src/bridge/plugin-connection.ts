@@ -7,6 +7,7 @@ import {
   McpError,
   toError,
 } from '../jsonrpc/index.ts';
+import { oneOf, positive } from '../jsonrpc/option.ts';
 import {
   type ClientOptions,
   isStatelessRevision,
@@ -139,8 +140,7 @@ async function connect(target: PluginTarget, options: PluginConnectionOptions): 
   } catch (error) {
     throw asPluginError(error);
   }
-  if (target.type !== 'webSocket')
-    throw new TypeError('type must be "stdio", "streamableHttp" or "webSocket"');
+  oneOf('type', target.type, ['stdio', 'streamableHttp', 'webSocket']);
   throw new PluginError(
     'not-supported',
     `Cannot connect to "${target.url}" by WebSocket: it is no binding of the specification's; allowCustomTransports takes it all the same`,
@@ -154,16 +154,15 @@ async function connect(target: PluginTarget, options: PluginConnectionOptions): 
  */
 function readClientOptions(options: PluginConnectionOptions): ClientOptions {
   const { dialect = 'stateless', clientInfo, onWarning, signal, connectTimeoutMs } = options;
-  if (dialect !== 'stateless' && dialect !== 'auto')
-    throw new TypeError('dialect must be "stateless" or "auto"');
+  oneOf('dialect', dialect, ['stateless', 'auto']);
   const [revision] = STATELESS_REVISIONS;
   return {
     cache: false,
     dialect,
     ...(dialect === 'stateless' && { prior: { dialect, revision } }),
-    ...(clientInfo && { clientInfo }),
-    ...(onWarning && { onWarning }),
-    ...(signal && { signal }),
+    ...(clientInfo !== undefined && { clientInfo }),
+    ...(onWarning !== undefined && { onWarning }),
+    ...(signal !== undefined && { signal }),
     ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
   };
 }
@@ -227,7 +226,7 @@ function readTiming(options: PluginConnectionOptions): RequestOptions {
   const { maxCallTimeoutMs = Math.max(callTimeoutMs, DEFAULT_MAX_TIMEOUT_MS) } = options;
   const { connectTimeoutMs = DEFAULT_TIMEOUT_MS } = options;
   for (const [name, value] of Object.entries({ callTimeoutMs, maxCallTimeoutMs, connectTimeoutMs })) {
-    if (!(value > 0)) throw new TypeError(`${name} must be a positive number of milliseconds`);
+    positive(name, value, 'milliseconds');
   }
   return { timeoutMs: callTimeoutMs, maxTimeoutMs: maxCallTimeoutMs, resetTimeoutOnProgress: true };
 }

@@ -1,7 +1,15 @@
 import { isJsonObject, type JsonObject, McpError, toError } from '../jsonrpc/index.ts';
+import { assertFunction, assertSignal, kindOf, misuse, oneOf } from '../jsonrpc/option.ts';
 import type { ToolDefinition } from '../protocol/index.ts';
 import type { ProcessSpec } from '../transport/index.ts';
-import type { Plugin, StreamBlock, StreamContext, ToolCallBlock, ToolResultBlock } from './model-stream.ts';
+import type {
+  OtherBlock,
+  Plugin,
+  StreamBlock,
+  StreamContext,
+  ToolCallBlock,
+  ToolResultBlock,
+} from './model-stream.ts';
 import {
   PluginConnection,
   type PluginConnectionOptions,
@@ -49,6 +57,7 @@ export class McpPlugin implements Plugin {
    * @throws TypeError when the target or an option makes no sense.
    */
   static async connect(target: PluginTarget, options: PluginOptions = {}): Promise<McpPlugin> {
+    assertOptions(target, options);
     const { worker = false, ...connection } = options;
     const opened = worker ? PluginThread.open(target, connection) : PluginConnection.open(target, connection);
     return new McpPlugin(await opened, options.onWarning ?? (() => {}));
@@ -69,23 +78,27 @@ export class McpPlugin implements Plugin {
   onRequest(_request: object): void {}
 
   /** Does nothing. */
-  onResponseComplete(_blocks: readonly StreamBlock[]): void {}
+  onResponseComplete(_blocks: readonly OtherBlock[]): void {}
 
   /**
    * Carries out a call of one of the server's tools; its result takes the place of the call, and a failure is the text of
    * the result. Every other block is returned as it is. Never rejects.
    */
-  async onStreamChunk(block: StreamBlock, { signal }: StreamContext = {}): Promise<StreamBlock> {
+  async onStreamChunk<Other extends OtherBlock = never>(
+    block: StreamBlock | Other,
+    context?: StreamContext,
+  ): Promise<StreamBlock | Other> {
     if (!this.#isOurs(block)) return block;
     try {
-      return resultOf(block, await this.callTool(block.name, parseArguments(block), { signal }));
+      const options = { signal: context?.signal };
+      return resultOf(block, await this.callTool(block.name, parseArguments(block), options));
     } catch (error) {
       return resultOf(block, toError(error).message);
     }
   }
 
   /** Does what {@link McpPlugin.onStreamChunk} does, and blocks the thread meanwhile. Never throws. Needs `worker: true`. */
-  onStreamChunkSync(block: StreamBlock): StreamBlock {
+  onStreamChunkSync<Other extends OtherBlock = never>(block: StreamBlock | Other): StreamBlock | Other {
     if (!this.#isOurs(block)) return block;
     try {
       return resultOf(block, this.callToolSync(block.name, parseArguments(block)));
@@ -106,7 +119,9 @@ export class McpPlugin implements Plugin {
     args: unknown,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
-    return this.#caller.call(name, readArguments(name, args), options.signal);
+    const read = readArguments(name, args);
+    assertSignal('signal', options.signal);
+    return this.#caller.call(name, read, options.signal);
   }
 
   /**
@@ -129,13 +144,39 @@ export class McpPlugin implements Plugin {
     return this.#caller.close();
   }
 
-  #isOurs(block: StreamBlock): block is ToolCallBlock {
-    return block.type === 'toolCall' && this.#tools.has(block.name);
+  /** A host may hand on anything: the hooks never throw. */
+  #isOurs(block: StreamBlock | OtherBlock): block is ToolCallBlock {
+    return block?.type === 'toolCall' && 'name' in block && this.#tools.has(String(block.name));
   }
+}
+
+/** An option of another name is one that somebody counts on: those of a target are not options. */
+const OPTIONS: { readonly [option in keyof Required<PluginOptions>]: true } = {
+  worker: true,
+  dialect: true,
+  allowCustomTransports: true,
+  connectTimeoutMs: true,
+  callTimeoutMs: true,
+  maxCallTimeoutMs: true,
+  clientInfo: true,
+  onWarning: true,
+  signal: true,
+};
+
+/** @throws TypeError when the target is none, or an option cannot mean anything. */
+function assertOptions(target: PluginTarget, options: PluginOptions): void {
+  if (!isJsonObject(target)) misuse('target', 'an object with a type', kindOf(target));
+  const { worker = false, signal, onWarning } = options;
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
+  if (unknown !== undefined) misuse('options', `of ${Object.keys(OPTIONS).join(', ')}`, unknown);
+  oneOf('worker', worker, [true, false]);
+  assertSignal('signal', signal);
+  assertFunction('onWarning', onWarning);
 }
 
 /** A model writes JSON; a host may have read it already. No text at all stands for no arguments. */
 function parseArguments({ name, arguments: args }: ToolCallBlock): unknown {
+  if (args === undefined) return null;
   if (typeof args !== 'string') return args;
   if (args.trim() === '') return null;
   try {
@@ -147,12 +188,11 @@ function parseArguments({ name, arguments: args }: ToolCallBlock): unknown {
 
 /** @throws PluginError `validation` */
 function readArguments(name: string, args: unknown): JsonObject | undefined {
-  if (args === null || args === undefined) return undefined;
-  if (isJsonObject(args)) return args;
-  throw invalidArguments(
-    name,
-    `they must be an object or null, not ${Array.isArray(args) ? 'an array' : typeof args}`,
-  );
+  if (args === null) return undefined;
+  // What has a class of its own, such as a Map, is no object of JSON: its content would be lost.
+  if (isJsonObject(args) && Object.prototype.toString.call(args) === '[object Object]') return args;
+  const given = isJsonObject(args) ? `a ${args.constructor?.name ?? 'special object'}` : kindOf(args);
+  throw invalidArguments(name, `they must be an object or null, not ${given}`);
 }
 
 function resultOf({ id }: ToolCallBlock, output: string): ToolResultBlock {

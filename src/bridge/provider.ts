@@ -1,4 +1,5 @@
 import { DEFAULT_TIMEOUT_MS, type ErrorCode, McpError, toError } from '../jsonrpc/index.ts';
+import { assertFunction, kindOf, misuse, oneOf, positive, shown } from '../jsonrpc/option.ts';
 import type { McpClient, ToolDefinition } from '../protocol/index.ts';
 import { fingerprintOf, readContract, type StructuredPolicy } from './contract.ts';
 import type { ConvertOptions } from './convert.ts';
@@ -82,7 +83,10 @@ export class McpToolProvider {
    * @throws TypeError when an option makes no sense.
    */
   static async connect(client: McpClient, options: ProviderOptions = {}): Promise<McpToolProvider> {
+    if (typeof client?.listTools !== 'function')
+      misuse('client', 'an McpClient that is connected', kindOf(client));
     readPolicy(options);
+    assertFunction('onWarning', options.onWarning);
     assertStructuredPolicy(options.structuredContent ?? 'error');
     const definitions = await client.listTools(options.signal ? { signal: options.signal } : {});
     return new McpToolProvider(client, definitions, options);
@@ -160,7 +164,7 @@ export class McpToolProvider {
 
   /** Changes the deadline of every later call, also for tools that are registered already. Returns the provider. */
   withCallTimeout(callTimeoutMs: number): this {
-    assertTimeout('callTimeoutMs', callTimeoutMs);
+    positive('callTimeoutMs', callTimeoutMs, 'milliseconds');
     this.#policy.callTimeoutMs = callTimeoutMs;
     return this;
   }
@@ -254,21 +258,15 @@ function isSame(a: ImportedTool, b: ImportedTool): boolean {
 function readPolicy(options: ProviderOptions): CallPolicy {
   const { callTimeoutMs = DEFAULT_TIMEOUT_MS, maxCallTimeoutMs } = options;
   const { maxResultChars = Number.POSITIVE_INFINITY, names = 'keep', audio = 'note', prefix = '' } = options;
-  assertTimeout('callTimeoutMs', callTimeoutMs);
-  if (maxCallTimeoutMs !== undefined) assertTimeout('maxCallTimeoutMs', maxCallTimeoutMs);
-  if (!(maxResultChars > 0)) throw new TypeError('maxResultChars must be a positive number of characters');
-  if (names !== 'keep' && names !== 'model-safe') throw new TypeError('names must be "keep" or "model-safe"');
-  if (audio !== 'note' && audio !== 'part') throw new TypeError('audio must be "note" or "part"');
-  if (typeof prefix !== 'string') throw new TypeError('prefix must be a string');
+  positive('callTimeoutMs', callTimeoutMs, 'milliseconds');
+  if (maxCallTimeoutMs !== undefined) positive('maxCallTimeoutMs', maxCallTimeoutMs, 'milliseconds');
+  positive('maxResultChars', maxResultChars, 'characters');
+  oneOf('names', names, ['keep', 'model-safe']);
+  oneOf('audio', audio, ['note', 'part']);
+  if (typeof prefix !== 'string') misuse('prefix', 'a string', shown(prefix));
   return { callTimeoutMs, maxCallTimeoutMs, maxResultChars, audio };
 }
 
-function assertTimeout(option: string, value: number): void {
-  if (!(value > 0)) throw new TypeError(`${option} must be a positive number of milliseconds`);
-}
-
 function assertStructuredPolicy(policy: StructuredPolicy): void {
-  if (policy !== 'error' && policy !== 'lenient') {
-    throw new TypeError('structuredContent must be "error" or "lenient"');
-  }
+  oneOf('structuredContent', policy, ['error', 'lenient']);
 }

@@ -1,5 +1,17 @@
 import { isJsonObject, McpError } from '../jsonrpc/index.ts';
-import type { JsonSchema, Progress } from '../protocol/index.ts';
+import { assertObject, misuse } from '../jsonrpc/option.ts';
+import {
+  type Checked,
+  checkValue,
+  type InferOutput,
+  isStandardSchema,
+  type JsonSchema,
+  type Progress,
+  type SchemaLike,
+  type StandardSchema,
+  toJsonSchema,
+  type Violation,
+} from '../protocol/index.ts';
 
 /**
  * Something a model can call. A host with any agent loop can use it as it is: show name, description and input schema
@@ -113,14 +125,17 @@ export class ToolError extends McpError {
   }
 }
 
-/** What {@link createTool} needs to know. Absent flags claim nothing: not read-only, destructive, one call at a time. */
-export interface ToolSpec {
+/**
+ * What {@link createTool} needs to know. Absent flags claim nothing: not read-only, destructive, one call at a time. Schemas
+ * are plain JSON Schema, or those of a library that follows Standard Schema.
+ */
+export interface ToolSpec<Input extends SchemaLike = SchemaLike> {
   name: string;
   title?: string;
   description?: string;
   /** Default: an object with any members. */
-  inputSchema?: JsonSchema;
-  outputSchema?: JsonSchema;
+  inputSchema?: Input;
+  outputSchema?: SchemaLike;
   /** Default false. */
   isReadOnly?: boolean;
   /** Default: the opposite of `isReadOnly`. */
@@ -133,25 +148,30 @@ export interface ToolSpec {
   isConcurrencySafe?: boolean;
   /**
    * Given the arguments as its caller has them: checked where an adapter serves the tool, and otherwise as the model wrote
-   * them. A string is a successful output of plain text.
+   * them. With a schema of a library they are always what that made of them; others are a failure of kind `validation`. A
+   * string is a successful output of plain text.
    */
-  call(args: unknown, context: ToolContext): ToolOutput | string | Promise<ToolOutput | string>;
+  call(
+    args: Input extends StandardSchema ? InferOutput<Input> : unknown,
+    context: ToolContext,
+  ): ToolOutput | string | Promise<ToolOutput | string>;
 }
 
 /**
  * Makes a tool of the host's own. What its `call` throws becomes a failure, and so does an output that is none.
  *
- * @throws TypeError when it has no name, or no function `call`.
+ * @throws TypeError when it has no name, no function `call`, or a schema that cannot be shown to a model.
  */
-export function createTool(spec: ToolSpec): Tool {
+export function createTool<Input extends SchemaLike = JsonSchema>(spec: ToolSpec<Input>): Tool {
   assertTool('Cannot create a tool', spec);
-  const { isReadOnly = false } = spec;
+  const { name, isReadOnly = false, inputSchema, outputSchema } = spec;
+  const described = describeInput(name, inputSchema);
   return {
-    name: spec.name,
+    name,
     title: spec.title,
     description: spec.description ?? '',
-    inputSchema: spec.inputSchema ?? { type: 'object' },
-    outputSchema: spec.outputSchema,
+    inputSchema: described,
+    outputSchema: outputSchema && toJsonSchema(outputSchema, 'output'),
     isReadOnly,
     isDestructive: spec.isDestructive ?? !isReadOnly,
     isIdempotent: spec.isIdempotent ?? false,
@@ -159,12 +179,41 @@ export function createTool(spec: ToolSpec): Tool {
     isConcurrencySafe: spec.isConcurrencySafe ?? false,
     async call(args, context = {}) {
       try {
-        return readOutput(await spec.call(args, context));
+        const checked = await readArguments(inputSchema, args);
+        if (checked.violation) return invalidArguments(name, checked.violation);
+        // Sound: a library has checked it, or the call takes anything.
+        return readOutput(await spec.call(checked.value as Parameters<typeof spec.call>[0], context));
       } catch (error) {
-        return failureOf(spec.name, error, context.signal);
+        return failureOf(name, error, context.signal);
       }
     },
   };
+}
+
+/** @throws TypeError for what is no schema, or one of a library that describes no object. */
+function describeInput(name: string, schema: SchemaLike = { type: 'object' }): JsonSchema {
+  const option = `inputSchema of tool ${JSON.stringify(name)}`;
+  if (!isStandardSchema(schema)) {
+    assertObject(option, schema);
+    return schema;
+  }
+  // A library may describe a union of objects without saying that it is one.
+  const described = { type: 'object', ...toJsonSchema(schema) };
+  if (described.type !== 'object') misuse(option, 'the schema of an object', `one of type ${described.type}`);
+  return described;
+}
+
+/** Arguments for a plain JSON Schema are as their caller has them. */
+function readArguments(
+  schema: SchemaLike | undefined,
+  args: unknown,
+): Checked<unknown> | Promise<Checked<unknown>> {
+  return isStandardSchema(schema) ? checkValue(schema, args) : { value: args };
+}
+
+function invalidArguments(name: string, { message, keyword }: Violation): ToolFailure {
+  const text = `Invalid arguments for tool ${JSON.stringify(name)}: ${message} (${keyword})`;
+  return toolFailure(new ToolError('validation', text));
 }
 
 /** @throws TypeError that says what is missing. Any string is a name, the empty one too. */

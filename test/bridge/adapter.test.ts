@@ -667,7 +667,7 @@ describe('McpServerAdapter', () => {
   it('refuses to be made without a registry, or without a name', () => {
     const registry = undefined as unknown as ToolRegistry;
     expect(() => new McpServerAdapter({ registry, name: 'a', version: '1' })).toThrow(
-      new TypeError('registry must be a ToolRegistry'),
+      new TypeError('registry must be a ToolRegistry, not undefined'),
     );
     expect(() => new McpServerAdapter({ registry: new ToolRegistry(), name: '', version: '1' })).toThrow(
       /^name must be/,

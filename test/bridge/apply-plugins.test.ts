@@ -228,3 +228,27 @@ describe('createPluginStream', () => {
     expect(got).toEqual([text('a')]);
   });
 });
+
+describe('a host with blocks of its own', () => {
+  interface Citation {
+    type: 'citation';
+    url: string;
+  }
+
+  it('has them passed on, and known by their types', async () => {
+    async function* answer(): AsyncGenerator<StreamBlock | Citation> {
+      yield text('see');
+      yield { type: 'citation', url: 'a:b' };
+    }
+    const shorten: Plugin<Citation> = {
+      name: 'shorten',
+      onStreamChunk: (block) => (block.type === 'citation' ? { ...block, url: 'a:' } : block),
+    };
+    const unaware: Plugin = { name: 'unaware', onStreamChunk: (block) => block };
+    const urls: string[] = [];
+    for await (const block of applyPlugins(answer(), [shorten, unaware])) {
+      if (block.type === 'citation') urls.push(block.url);
+    }
+    expect(urls).toEqual(['a:']);
+  });
+});

@@ -71,9 +71,9 @@ describe('names of imported tools', () => {
   });
 
   it.each([
-    [{ names: 'safe' }, 'names must be "keep" or "model-safe"'],
-    [{ prefix: 7 }, 'prefix must be a string'],
-    [{ audio: 'no' }, 'audio must be "note" or "part"'],
+    [{ names: 'safe' }, 'names must be "keep" or "model-safe", not "safe"'],
+    [{ prefix: 7 }, 'prefix must be a string, not 7'],
+    [{ audio: 'no' }, 'audio must be "note" or "part", not "no"'],
   ])('refuses %j', async (options, why) => {
     // Sound: it is the point of this test to pass what the type does not allow.
     await expect(namesOf([], options as unknown as ProviderOptions)).rejects.toThrow(new TypeError(why));

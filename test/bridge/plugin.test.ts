@@ -108,21 +108,39 @@ describe('McpPlugin.connect', () => {
   it('P01 refuses a target of a kind that it does not know', async () => {
     const target = { type: 'pigeon' } as unknown as { type: 'stdio'; command: string };
     await expect(McpPlugin.connect(target)).rejects.toThrow(
-      new TypeError('type must be "stdio", "streamableHttp" or "webSocket"'),
+      new TypeError('type must be "stdio", "streamableHttp" or "webSocket", not "pigeon"'),
     );
   });
 
   it.each(['connectTimeoutMs', 'callTimeoutMs', 'maxCallTimeoutMs'])('refuses %s: 0', async (name) => {
     await expect(McpPlugin.connectStdio(spec(), { [name]: 0 })).rejects.toThrow(
-      new TypeError(`${name} must be a positive number of milliseconds`),
+      new TypeError(`${name} must be a positive number of milliseconds, not 0`),
     );
+  });
+
+  it.each<[object, string | RegExp]>([
+    [{ worker: 'yes' }, 'worker must be true or false, not "yes"'],
+    [{ signal: {} }, 'signal must be an AbortSignal, not an object'],
+    [{ onWarning: 5 }, 'onWarning must be a function, not 5'],
+    [{ clientInfo: 'me' }, /^clientInfo must be an object with a name and a version, .*, not a string$/],
+    [{ timeoutMs: 'a' }, /^options must be of worker, .*callTimeoutMs, .*, not timeoutMs$/],
+  ])('refuses the options %j', async (options, why) => {
+    const refusal = await McpPlugin.connectStdio(spec(), options).catch((error) => error);
+    expect(refusal).toBeInstanceOf(TypeError);
+    expect(refusal.message).toEqual(typeof why === 'string' ? why : expect.stringMatching(why));
+  });
+
+  it('refuses no target', async () => {
+    await expect(
+      McpPlugin.connect(undefined as unknown as { type: 'stdio'; command: string }),
+    ).rejects.toThrow(new TypeError('target must be an object with a type, not undefined'));
   });
 
   it('P03 refuses a dialect that it does not know', async () => {
     // Sound: it is the point of this test to pass what the type does not allow.
     const options = { dialect: 'session' } as unknown as PluginOptions;
     await expect(McpPlugin.connectStdio(spec(), options)).rejects.toThrow(
-      new TypeError('dialect must be "stateless" or "auto"'),
+      new TypeError('dialect must be "stateless" or "auto", not "session"'),
     );
   });
 
@@ -314,6 +332,26 @@ describe('McpPlugin in a stream', () => {
     );
   });
 
+  it.each([null, undefined, 7, { type: 'toolCall' }, { type: 'citation', url: 'x:y' }])(
+    'P08 passes on %j, which is no block of ours',
+    async (given) => {
+      const plugin = await connect();
+      // Sound: it is the point of this test to hand over what the type does not allow.
+      const block = given as StreamBlock;
+      const context = null as unknown as undefined;
+      expect(await plugin.onStreamChunk(block, context)).toBe(block);
+      expect(plugin.onStreamChunkSync(block)).toBe(block);
+    },
+  );
+
+  it('P08 makes the text of the result of a call with what is no signal', async () => {
+    const plugin = await connect();
+    const signal = {} as unknown as AbortSignal;
+    expect(await plugin.onStreamChunk(toolCall('add'), { signal })).toEqual(
+      result('signal must be an AbortSignal, not an object'),
+    );
+  });
+
   it('P08 makes the text of the result of a call that takes longer than any may', async () => {
     const plugin = await connect({ maxCallTimeoutMs: 50 });
     expect(await plugin.onStreamChunk(toolCall('wait'))).toEqual(
@@ -344,8 +382,8 @@ describe('McpPlugin in a stream', () => {
   it.each<[unknown, RegExp]>([
     ['{"a":', /they are no JSON: /],
     ['[1]', /they must be an object or null, not an array$/],
-    ['7', /they must be an object or null, not number$/],
-    [7, /they must be an object or null, not number$/],
+    ['7', /they must be an object or null, not 7$/],
+    [7, /they must be an object or null, not 7$/],
     [[], /they must be an object or null, not an array$/],
   ])('P14 makes a text of what is wrong with the arguments %j', async (args, what) => {
     const plugin = await connect();
@@ -386,23 +424,24 @@ describe('McpPlugin.callTool', () => {
     await plugin.callTool('t', args);
     await plugin.callTool('t', {});
     await plugin.callTool('t', null);
-    await plugin.callTool('t', undefined);
     const sent = server.received.slice(2).map(({ message }) => message.params as JsonObject);
     expect(sent.map((params) => ('arguments' in params ? params.arguments : 'none'))).toEqual([
       args,
       {},
       'none',
-      'none',
     ]);
   });
 
-  it.each([['text'], [7], [true], [[1]]])('P09 refuses %j as arguments', async (args) => {
-    const plugin = await connect();
-    await expect(plugin.callTool('echo', args)).rejects.toMatchObject({
-      kind: 'validation',
-      schema: 'tools/call arguments',
-    });
-  });
+  it.each([['text'], [7], [true], [[1]], [undefined], [new Map()], [new Date()]])(
+    'P09 refuses %j as arguments',
+    async (args) => {
+      const plugin = await connect();
+      await expect(plugin.callTool('echo', args)).rejects.toMatchObject({
+        kind: 'validation',
+        schema: 'tools/call arguments',
+      });
+    },
+  );
 
   it('P09 refuses what JSON cannot hold', async () => {
     const plugin = await connect();

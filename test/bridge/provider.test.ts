@@ -467,6 +467,10 @@ describe('McpToolProvider', () => {
   it.each([0, -1, Number.NaN])('refuses a deadline of %d ms', async (callTimeoutMs) => {
     const client = await McpClient.inProcess(new WireServer({ ...SESSION, ...listing() }));
     await expect(McpToolProvider.connect(client, { callTimeoutMs })).rejects.toThrow(TypeError);
+    // Sound: it is the point of this test to pass what the type does not allow.
+    await expect(McpToolProvider.connect(undefined as unknown as McpClient)).rejects.toThrow(
+      new TypeError('client must be an McpClient that is connected, not undefined'),
+    );
     const provider = await McpToolProvider.connect(client);
     expect(() => provider.withCallTimeout(callTimeoutMs)).toThrow(/callTimeoutMs must be a positive number/);
   });

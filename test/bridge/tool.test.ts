@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { createTool, ToolError, type ToolSpec, textOf, toolFailure } from '../../src/bridge/index.ts';
 import { McpError } from '../../src/jsonrpc/index.ts';
 
@@ -76,6 +77,42 @@ describe('createTool', () => {
     const tool = createTool({ name: 't', call: (_, { signal }) => Promise.reject(signal?.reason) });
     const output = await tool.call({}, { signal: AbortSignal.abort() });
     expect(output).toMatchObject({ isError: true, error: { kind: 'cancelled' } });
+  });
+});
+
+describe('a tool with a schema of a library', () => {
+  const inputSchema = z.object({ to: z.number().default(3) });
+  const tool = createTool({
+    name: 't',
+    inputSchema,
+    outputSchema: z.number(),
+    call: ({ to }) => `to ${to.toFixed(1)}`,
+  });
+
+  it('shows its JSON Schema', () => {
+    expect(tool.inputSchema).toMatchObject({ type: 'object', properties: { to: { type: 'number' } } });
+    expect(tool.outputSchema).toEqual({ type: 'number' });
+  });
+
+  it('is given what the library made of the arguments', async () => {
+    expect(await tool.call({})).toEqual({ content: 'to 3.0' });
+  });
+
+  it('fails where the library refuses them', async () => {
+    expect(await tool.call({ to: 'x' })).toMatchObject({
+      isError: true,
+      content: expect.stringMatching(/^Invalid arguments for tool "t": .*to.*\(zod\)$/),
+      error: { kind: 'validation' },
+    });
+  });
+
+  it.each<[unknown, string]>([
+    [z.string(), 'inputSchema of tool "t" must be the schema of an object, not one of type string'],
+    ['object', 'inputSchema of tool "t" must be an object, not a string'],
+  ])('refuses one that describes no object', (schema, why) => {
+    // Sound: it is the point of this test to give what the type does not allow.
+    const spec = { name: 't', inputSchema: schema, call: () => '' } as unknown as ToolSpec;
+    expect(() => createTool(spec)).toThrow(new TypeError(why));
   });
 });
 
