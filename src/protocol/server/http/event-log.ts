@@ -1,3 +1,5 @@
+import { atLeastOne } from '../../../jsonrpc/option.ts';
+
 /** One message of a stream, under its number. */
 export interface LoggedEvent {
   /** Counts from 1 in each stream. */
@@ -48,7 +50,7 @@ export class MemoryEventLog implements EventLog {
 
   /** @param maxBytes How much is kept in all, in bytes of JSON. Default 16777216 (16 MiB). */
   constructor(maxBytes = DEFAULT_MAX_LOG_BYTES) {
-    if (!(maxBytes >= 1)) throw new TypeError(`maxBytes must be at least 1, not ${maxBytes}`);
+    atLeastOne('maxBytes', maxBytes);
     this.#maxBytes = maxBytes;
   }
 
