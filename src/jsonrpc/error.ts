@@ -30,6 +30,7 @@ import type { JsonRpcErrorObject } from './message.ts';
  * | `INVALID_NAME` | a tool's name that model APIs may refuse |
  * | `INVALID_CONFIG` | a file or an entry of `mcpServers` that cannot be used |
  * | `PLUGIN_FAILED` | a plugin could not connect, or its call came to no good end (`PluginError`) |
+ * | `LOAD_FAILED` | a package that mcpwire depends on is not there, or was left out of a bundle |
  */
 export type ErrorCode =
   | 'RPC_ERROR'
@@ -60,7 +61,8 @@ export type ErrorCode =
   | 'DUPLICATE_TOOL'
   | 'INVALID_NAME'
   | 'INVALID_CONFIG'
-  | 'PLUGIN_FAILED';
+  | 'PLUGIN_FAILED'
+  | 'LOAD_FAILED';
 
 /** The base of every error this package throws or reports. Branch on `code`. */
 export class McpError extends Error {

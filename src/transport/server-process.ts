@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:chil
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { loadPackage } from '../jsonrpc/load-package.ts';
 import type { ProcessExit } from './process-error.ts';
 import { guardGroup, releaseGroup } from './process-guard.ts';
 import {
@@ -122,7 +123,7 @@ export async function spawnServer(
 ): Promise<ServerProcess> {
   const windows = process.platform === 'win32';
   // Windows finds no `npx.cmd` by the name of `npx` and runs no script by its first line: cross-spawn does both.
-  const start = windows ? (await import('cross-spawn')).default : spawn;
+  const start = windows ? (await loadPackage('cross-spawn', () => import('cross-spawn'))).default : spawn;
   const child = start(command, args, { ...options, detached: !windows, windowsHide: true });
   try {
     await once(child, 'spawn');

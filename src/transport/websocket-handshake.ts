@@ -2,6 +2,7 @@ import type { Agent, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { McpError } from '../jsonrpc/index.ts';
+import { loadPackage } from '../jsonrpc/load-package.ts';
 import { connectError } from './connect-error.ts';
 import { HttpError } from './http/http-error.ts';
 import type { HeaderMap } from './http/round-trip.ts';
@@ -36,7 +37,7 @@ export async function openWebSocket(
   options: HandshakeOptions,
   signal: AbortSignal,
 ): Promise<OpenWebSocket> {
-  const { WebSocket } = await import('ws');
+  const { WebSocket } = await loadPackage('ws', () => import('ws'));
   signal.throwIfAborted();
   const { name, headers, agent, maxMessageBytes } = options;
   const wsOptions = {

@@ -2,6 +2,7 @@ import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { McpError } from '../jsonrpc/index.ts';
+import { loadPackage } from '../jsonrpc/load-package.ts';
 import { assertFunction, atLeastOne, timerMs } from '../jsonrpc/option.ts';
 import { bind } from './bind.ts';
 import type { OnClient } from './clients.ts';
@@ -75,7 +76,7 @@ export async function acceptWebSockets(
   onClient: OnClient<[WebSocketClientInfo]>,
 ): Promise<WebSocketListener> {
   const settings = readOptions(options);
-  const { WebSocketServer } = await import('ws');
+  const { WebSocketServer } = await loadPackage('ws', () => import('ws'));
   const wsOptions = {
     noServer: true,
     clientTracking: false,

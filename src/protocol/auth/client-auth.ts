@@ -2,6 +2,7 @@ import type { JsonWebKey, KeyObject, webcrypto } from 'node:crypto';
 import { types } from 'node:util';
 import type { ClientAuth } from 'oauth4webapi';
 import { McpError } from '../../jsonrpc/index.ts';
+import { loadPackage } from '../../jsonrpc/load-package.ts';
 import { nodeCrypto } from '../crypto.ts';
 import type { ServerMetadata } from './metadata.ts';
 import type { TokenAuthMethod } from './records.ts';
@@ -69,7 +70,10 @@ export async function clientAuthentication(
   server: ServerMetadata,
 ): Promise<ClientAuth> {
   const { clientId, clientSecret = '' } = client;
-  const { ClientSecretPost, None, PrivateKeyJwt } = await import('oauth4webapi');
+  const { ClientSecretPost, None, PrivateKeyJwt } = await loadPackage(
+    'oauth4webapi',
+    () => import('oauth4webapi'),
+  );
   switch (chooseAuthMethod(client, server)) {
     case 'none':
       return None();

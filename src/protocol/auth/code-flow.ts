@@ -1,4 +1,5 @@
 import { McpError, toError } from '../../jsonrpc/index.ts';
+import { loadPackage } from '../../jsonrpc/load-package.ts';
 import type { Site } from './discovery.ts';
 import type { DpopKey } from './dpop.ts';
 import type { AuthHttp } from './http.ts';
@@ -65,7 +66,7 @@ export async function authorizeByCode(
   try {
     const { credentials, record } = await chooseClient(sources, server, receiver.uri, http, signal);
     clientId = credentials.clientId;
-    const oauth = await import('oauth4webapi');
+    const oauth = await loadPackage('oauth4webapi', () => import('oauth4webapi'));
     const verifier = oauth.generateRandomCodeVerifier();
     const state = oauth.generateRandomState();
     const challenge = await oauth.calculatePKCECodeChallenge(verifier);
@@ -126,7 +127,7 @@ async function readCode(
   client: { client_id: string },
   state: string,
 ): Promise<string> {
-  const oauth = await import('oauth4webapi');
+  const oauth = await loadPackage('oauth4webapi', () => import('oauth4webapi'));
   const { issuer } = server;
   const issuers = parameters.getAll('iss');
   if (issuers.some((one) => one !== issuer)) throw unusable(issuer, 'it is of another issuer');

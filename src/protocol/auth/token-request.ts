@@ -1,5 +1,6 @@
 import type { TokenEndpointResponse } from 'oauth4webapi';
 import { McpError, toError } from '../../jsonrpc/index.ts';
+import { loadPackage } from '../../jsonrpc/load-package.ts';
 import { type ClientCredentials, clientAuthentication } from './client-auth.ts';
 import { DPOP_ALGORITHM, type DpopKey } from './dpop.ts';
 import { type AuthHttp, type AuthReply, jsonOf } from './http.ts';
@@ -96,7 +97,7 @@ async function requestOnce(
   const { http, server, client, dpop, signal } = order;
   const { token_endpoint: endpoint } = server;
   if (endpoint === undefined) throw unusable(server, 'its metadata names no token endpoint');
-  const oauth = await import('oauth4webapi');
+  const oauth = await loadPackage('oauth4webapi', () => import('oauth4webapi'));
   const url = new URL(endpoint);
   // The library wants an id even where none is sent.
   const oauthClient = { client_id: client?.clientId ?? 'none' };

@@ -1,5 +1,6 @@
 import { type LookupFunction, Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
+import { loadPackage } from '../../jsonrpc/load-package.ts';
 
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'];
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
@@ -26,7 +27,7 @@ export async function createConnections(
   url: URL,
   { connections, lookup }: ConnectionsOptions = {},
 ): Promise<Connections> {
-  const { Agent, EnvHttpProxyAgent, buildConnector } = await import('undici');
+  const { Agent, EnvHttpProxyAgent, buildConnector } = await loadPackage('undici', () => import('undici'));
   const { connect, giveUp } = track(buildConnector(lookup ? { lookup } : {}));
   const hasProxy = PROXY_VARIABLES.some((name) => process.env[name]);
   const isProxied = hasProxy && !LOOPBACK.test(url.hostname);
