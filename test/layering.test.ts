@@ -58,6 +58,10 @@ describe('the source', () => {
     expect(packages.filter(({ name }) => isBuiltin(name) && !name.startsWith('node:'))).toStrictEqual([]);
   });
 
+  it('hides no package from bundlers', () => {
+    expect(packages.filter(({ name }) => name === 'node:module')).toStrictEqual([]);
+  });
+
   it('uses only what package.json lists as a dependency, and that lists only what was chosen', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const listed = Object.keys(dependencies);

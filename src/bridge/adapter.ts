@@ -186,34 +186,39 @@ export class McpServerAdapter {
   async #call(name: string, args: JsonObject | undefined, request: RequestContext): Promise<CallToolResult> {
     const tool = this.registry.get(name);
     if (!tool) throw this.#unknownTool(name);
-    const schema = this.#compileInput(tool, name);
-    // A cancellation that came together with the request is heard first.
-    await Promise.resolve();
+    // A cancellation that came together with the request is heard meanwhile.
+    const schema = await this.#compileInput(tool, name);
     const violation = schema.validate(args ?? {});
     const given = args ?? (this.#emptyArguments === 'object' ? {} : null);
     const output = violation
       ? toolFailure(misfit(name, violation))
       : await this.#run(tool, name, given, request);
     const result = exportOutput(name, output, this.#warn);
-    if (tool.outputSchema !== undefined && result.isError !== true) this.#checkOutput(tool, name, result);
+    if (tool.outputSchema !== undefined && result.isError !== true) {
+      await this.#checkOutput(tool, name, result);
+    }
     return result;
   }
 
   /** What a tool did is done, so that its output is sent as it is: clients that check it may refuse it. */
-  #checkOutput({ outputSchema }: Tool, name: string, { structuredContent }: CallToolResult): void {
+  async #checkOutput(
+    { outputSchema }: Tool,
+    name: string,
+    { structuredContent }: CallToolResult,
+  ): Promise<void> {
     if (faultOfOutput(outputSchema)) return; // It was listed without, with a warning.
-    const fault = structuredContent === undefined ? MISSING : faultOf(outputSchema, structuredContent);
+    const fault = structuredContent === undefined ? MISSING : await faultOf(outputSchema, structuredContent);
     if (fault === undefined) return;
     const message = `The output of tool ${JSON.stringify(name)} does not keep to its output schema, and clients may refuse it: ${fault}`;
     this.#warn(new McpError('HANDLER_FAILED', message));
   }
 
   /** @throws RpcError for a tool that is not offered. */
-  #compileInput(tool: Tool, name: string): CompiledSchema {
+  async #compileInput(tool: Tool, name: string): Promise<CompiledSchema> {
     try {
-      if (!this.#hasBadInput(tool, name)) return compileSchema(tool.inputSchema);
+      if (!this.#hasBadInput(tool, name)) return await compileSchema(tool.inputSchema);
     } catch (error) {
-      if (!(error instanceof McpError)) throw error;
+      if (!(error instanceof McpError && error.code === 'INVALID_SCHEMA')) throw error;
       this.#hasBadInput(tool, name); // Now it is known.
     }
     const message = `Tool ${quote(name)} is not offered: its input schema cannot be used`;
@@ -277,9 +282,13 @@ function faultOfOutput(outputSchema: unknown): SchemaFault | undefined {
 }
 
 /** Undefined for what fits, and where the schema turns out to be of no use. */
-function faultOf(outputSchema: JsonSchema | undefined, structuredContent: unknown): string | undefined {
+async function faultOf(
+  outputSchema: JsonSchema | undefined,
+  structuredContent: unknown,
+): Promise<string | undefined> {
   try {
-    const violation = compileSchema(outputSchema).validate(structuredContent);
+    const compiled = await compileSchema(outputSchema);
+    const violation = compiled.validate(structuredContent);
     return violation && describeViolation(violation);
   } catch (error) {
     if (error instanceof McpError) return undefined;

@@ -98,7 +98,7 @@ export class ImportedTool implements Tool {
         isJsonObject(args) ? args : undefined,
         this.#requestOptions(context),
       );
-      output = this.#convert(result, contract);
+      output = await this.#convert(result, contract);
     } catch (error) {
       output = toolFailure(this.#errorOf(error));
     }
@@ -119,12 +119,12 @@ export class ImportedTool implements Tool {
     return options;
   }
 
-  #convert(result: CallToolResult, contract: ToolContract): ToolOutput {
+  async #convert(result: CallToolResult, contract: ToolContract): Promise<ToolOutput> {
     const { structuredContent } = result;
     const content = convertContent(result.content, this.#source.policy);
     if (result.isError === true) return this.#failed(content, structuredContent);
     if (structuredContent === undefined) return { content };
-    const schema = this.#compiled(contract);
+    const schema = await this.#compiled(contract);
     if (!schema) return { content: withPlainJson(content, structuredContent) };
     const violation = schema.validate(structuredContent);
     if (violation) {
@@ -149,10 +149,10 @@ export class ImportedTool implements Tool {
   }
 
   /** Compiled when it is needed first; shared between tools and contracts with the same schema. */
-  #compiled(contract: ToolContract): CompiledSchema | undefined {
+  async #compiled(contract: ToolContract): Promise<CompiledSchema | undefined> {
     if (contract.outputSchema === undefined || contract === this.#unchecked) return undefined;
     try {
-      return compileSchema(contract.outputSchema);
+      return await compileSchema(contract.outputSchema);
     } catch (cause) {
       this.#unchecked = contract;
       const message = `The results of tool ${JSON.stringify(this.name)} are not checked: ${toError(cause).message}`;

@@ -49,7 +49,7 @@ export interface Tool {
    * be taken as failed with that error. A tool that was imported never throws.
    *
    * @param args What the model wrote: an object where it kept to the schema. Whoever relies on that checks it:
-   *   `compileSchema(tool.inputSchema).validate(args)` says what does not fit.
+   *   `(await compileSchema(tool.inputSchema)).validate(args)` says what does not fit.
    */
   call(args: unknown, context?: ToolContext): Promise<ToolOutput>;
 }

@@ -3,7 +3,7 @@ import { readSchema, type SchemaFault, SchemaRefused } from './schema/document.t
 import { schemaFingerprint } from './schema/fingerprint.ts';
 import { lowerSchema } from './schema/lower.ts';
 import { resetSteps, StepsExhausted } from './schema/steps.ts';
-import { compileValidator, type Validator } from './schema/validator.ts';
+import { type Compiler, getCompiler, type Validator } from './schema/validator.ts';
 import { type Violation, violationOf } from './schema/violation.ts';
 
 export {
@@ -56,25 +56,38 @@ export function inspectSchema(schema: unknown, options: InspectOptions = {}): Sc
 
 /**
  * Compiles a schema of any origin. The result is kept with the schema object, which must not change any more, and shared
- * with schemas of the same content: asking again costs one look-up. The first call of all loads the compiler.
+ * with schemas of the same content: asking again costs one look-up. The compiler is loaded when the first schema needs it;
+ * until then the answer is a promise, from then on it comes at once.
  *
  * Keywords and formats that are not known are ignored. The formats that are known (`date-time`, `email`, `uri` and so on)
  * are checked, as other MCP implementations do; in JSON Schema itself that is an option.
  *
- * @throws McpError `INVALID_SCHEMA` when the schema cannot be used.
+ * @throws McpError `INVALID_SCHEMA` when the schema cannot be used, `LOAD_FAILED` when the compiler is not there.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
  */
-export function compileSchema(schema: unknown): CompiledSchema {
-  const key = typeof schema === 'object' && schema !== null ? schema : undefined;
-  let entry = key === undefined ? undefined : byObject.get(key);
-  if (entry === undefined) {
-    entry = find(schema);
-    if (key !== undefined) {
-      byObject.set(key, entry);
-      // Some faults show only to the compiler: whoever inspects the schema from now on hears of them too.
-      if (!(entry instanceof Compiled)) inspected.set(key, entry);
-    }
+export function compileSchema(schema: unknown): CompiledSchema | Promise<CompiledSchema> {
+  const entry = isObject(schema) ? byObject.get(schema) : undefined;
+  if (entry !== undefined) return usable(entry);
+  const compiler = getCompiler();
+  if (compiler instanceof Promise) return compiler.then((loaded) => usable(compile(schema, loaded)));
+  return usable(compile(schema, compiler));
+}
+
+function isObject(schema: unknown): schema is object {
+  return typeof schema === 'object' && schema !== null;
+}
+
+function compile(schema: unknown, compiler: Compiler): Entry {
+  const entry = find(schema, compiler);
+  if (isObject(schema)) {
+    byObject.set(schema, entry);
+    // Some faults show only to the compiler: whoever inspects the schema from now on hears of them too.
+    if (!(entry instanceof Compiled)) inspected.set(schema, entry);
   }
+  return entry;
+}
+
+function usable(entry: Entry): CompiledSchema {
   if (entry instanceof Compiled) return entry;
   const { path, reason } = entry;
   const place = path === '' ? 'it' : path;
@@ -85,15 +98,14 @@ export function compileSchema(schema: unknown): CompiledSchema {
 const inspected = new WeakMap<object, SchemaFault | undefined>();
 
 function inspect(schema: unknown): SchemaFault | undefined {
-  const isObject = typeof schema === 'object' && schema !== null;
-  if (isObject && inspected.has(schema)) return inspected.get(schema);
+  if (isObject(schema) && inspected.has(schema)) return inspected.get(schema);
   let fault: SchemaFault | undefined;
   try {
     readSchema(schema);
   } catch (error) {
     fault = faultOf(error);
   }
-  if (isObject) inspected.set(schema, fault);
+  if (isObject(schema)) inspected.set(schema, fault);
   return fault;
 }
 
@@ -105,7 +117,7 @@ const byObject = new WeakMap<object, Entry>();
 const byFingerprint = new Map<string, Compiled>();
 
 /** What cannot be used is not kept by its content: a peer could fill the cache with it for nothing. */
-function find(schema: unknown): Entry {
+function find(schema: unknown, compiler: Compiler): Entry {
   try {
     const document = readSchema(schema);
     const fingerprint = schemaFingerprint(schema);
@@ -115,7 +127,7 @@ function find(schema: unknown): Entry {
       byFingerprint.set(fingerprint, known);
       return known;
     }
-    const compiled = new Compiled(compileValidator(lowerSchema(document)));
+    const compiled = new Compiled(compiler(lowerSchema(document)));
     byFingerprint.set(fingerprint, compiled);
     if (byFingerprint.size > MAX_CACHED_SCHEMAS) {
       for (const oldest of byFingerprint.keys()) {

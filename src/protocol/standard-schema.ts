@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../jsonrpc/index.ts';
-import { compileSchema, type Violation } from './json-schema.ts';
+import { type CompiledSchema, compileSchema, type Violation } from './json-schema.ts';
 import { pointerTo } from './schema/reference.ts';
 import { sentence } from './schema/violation.ts';
 
@@ -93,9 +93,9 @@ export function toJsonSchema(schema: SchemaLike, side: 'input' | 'output' = 'inp
 
 /**
  * Checks a value: against a plain JSON Schema, or with the library's own validation, whose result counts. Answers at once
- * unless the library answers later.
+ * unless the library answers later, or {@link compileSchema} does.
  *
- * @throws McpError `INVALID_SCHEMA` when a plain JSON Schema cannot be used.
+ * @throws McpError as {@link compileSchema} does for a plain JSON Schema.
  */
 export function checkValue<Schema extends SchemaLike>(
   schema: Schema,
@@ -103,8 +103,12 @@ export function checkValue<Schema extends SchemaLike>(
 ): Checked<InferOutput<Schema>> | Promise<Checked<InferOutput<Schema>>> {
   // The casts below say what the checks have shown: the value has the type that the schema describes.
   if (!isStandardSchema(schema)) {
-    const violation = compileSchema(schema).validate(value);
-    return violation === undefined ? { value: value as InferOutput<Schema> } : { violation };
+    const check = (compiled: CompiledSchema): Checked<InferOutput<Schema>> => {
+      const violation = compiled.validate(value);
+      return violation === undefined ? { value: value as InferOutput<Schema> } : { violation };
+    };
+    const compiled = compileSchema(schema);
+    return compiled instanceof Promise ? compiled.then(check) : check(compiled);
   }
   const { vendor, validate } = schema['~standard'];
   const read = (result: StandardResult<unknown>): Checked<InferOutput<Schema>> =>

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { McpError } from '../../src/jsonrpc/index.ts';
-import { compileSchema, inspectSchema } from '../../src/protocol/json-schema.ts';
+import { inspectSchema } from '../../src/protocol/json-schema.ts';
+import { compileNow } from '../protocol/compile-now.ts';
 import { fuzz } from './property.ts';
 import { value } from './schemas.ts';
 
@@ -82,12 +83,12 @@ fuzz({
     const fault = inspectSchema(schema);
     if (fault !== undefined) {
       expect(fault.reason).not.toBe('');
-      expect(() => compileSchema(schema)).toThrow(expect.objectContaining({ code: 'INVALID_SCHEMA' }));
+      expect(() => compileNow(schema)).toThrow(expect.objectContaining({ code: 'INVALID_SCHEMA' }));
       return;
     }
-    let compiled: ReturnType<typeof compileSchema>;
+    let compiled: ReturnType<typeof compileNow>;
     try {
-      compiled = compileSchema(schema);
+      compiled = compileNow(schema);
     } catch (error) {
       expect(error).toBeInstanceOf(McpError);
       expect(error).toMatchObject({ message: expect.stringMatching(/dynamic references|nested|call stack/) });

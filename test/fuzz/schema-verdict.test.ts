@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { compileSchema, inspectSchema } from '../../src/protocol/json-schema.ts';
+import { inspectSchema } from '../../src/protocol/json-schema.ts';
+import { compileNow } from '../protocol/compile-now.ts';
 import { fuzz } from './property.ts';
 import { schema, value } from './schemas.ts';
 
@@ -14,7 +15,7 @@ fuzz({
   inputs: fc.tuple(schema, fc.array(value, { minLength: 1, maxLength: 4 })),
   holds([schema, values]) {
     if (inspectSchema(schema) !== undefined) return;
-    const compiled = compileSchema(schema);
+    const compiled = compileNow(schema);
     const ajv = new Ajv({ strict: false, logger: false, validateSchema: false });
     // It stumbles over its own bookkeeping for keywords that are not in these schemas.
     ajv.opts.unevaluated = false;

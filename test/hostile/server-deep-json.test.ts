@@ -36,7 +36,9 @@ describe('a server whose client nests JSON deeply', () => {
   ])('answers %s, and goes on', async (_, message, answer) => {
     const client = new HostileClient();
     client.write(deep(message));
-    await client.stillServes(answer);
+    // First: a schema waits for its compiler, and others need not wait for that.
+    expect(await client.next()).toMatchObject(answer);
+    await client.stillServes();
   });
 
   it('answers state for a request that nests deeply by refusing it', async () => {

@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { McpError } from '../../src/jsonrpc/index.ts';
 import {
-  compileSchema,
   inspectSchema,
   MAX_SCHEMA_BRANCHES,
   MAX_SCHEMA_CHARS,
@@ -13,6 +13,7 @@ import {
   MAX_SUBSCHEMAS,
   schemaFingerprint,
 } from '../../src/protocol/json-schema.ts';
+import { compileNow } from './compile-now.ts';
 
 const require = createRequire(import.meta.url);
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#';
@@ -22,14 +23,14 @@ const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
 
 /** The message of the first violation, or "ok". */
 function check(schema: unknown, value: unknown): string {
-  return compileSchema(schema).validate(value)?.message ?? 'ok';
+  return compileNow(schema).validate(value)?.message ?? 'ok';
 }
 
 /** What both doors say of a schema that cannot be used. */
 function fault(schema: unknown): string {
   const found = inspectSchema(schema);
   if (found === undefined) return 'none';
-  expect(() => compileSchema(schema)).toThrow(found.reason);
+  expect(() => compileNow(schema)).toThrow(found.reason);
   return `${found.path} ${found.reason}`;
 }
 
@@ -44,12 +45,38 @@ function times<T>(count: number, make: (index: number) => T): T[] {
 }
 
 describe('loading', () => {
-  it('does not load the compiler before the first schema is compiled', () => {
-    const loaded = () => Object.keys(require.cache).filter((file) => /[\\/]ajv[\\/]/.test(file));
-    inspectSchema({ type: 'object' });
-    expect(loaded()).toEqual([]);
-    compileSchema({ type: 'object' });
-    expect(loaded()).not.toEqual([]);
+  it('answers with a promise until the compiler is loaded, and at once from then on', async () => {
+    vi.resetModules();
+    const { compileSchema } = await import('../../src/protocol/json-schema.ts');
+    const schema = { type: 'object' };
+    const both = [compileSchema(schema), compileSchema({ ...schema })];
+    expect(both.map((compiled) => compiled instanceof Promise)).toEqual([true, true]);
+    const [compiled, other] = await Promise.all(both);
+    expect(other).toBe(compiled);
+    expect(compileSchema(schema)).toBe(compiled);
+    expect(compiled?.validate(1)?.keyword).toBe('type');
+  });
+
+  it('refuses a schema with the promise as well', async () => {
+    vi.resetModules();
+    const { compileSchema } = await import('../../src/protocol/json-schema.ts');
+    await expect(compileSchema({ type: 5 })).rejects.toMatchObject({ code: 'INVALID_SCHEMA' });
+    expect(() => compileSchema({ type: 5 })).toThrow(expect.objectContaining({ code: 'INVALID_SCHEMA' }));
+  });
+
+  it('says what is missing when the compiler cannot be loaded, and looks again the next time', async () => {
+    vi.resetModules();
+    vi.doMock('ajv/dist/core.js', () => {
+      throw new Error("Cannot find package 'ajv' imported from /home/somebody/app.js");
+    });
+    const { compileSchema } = await import('../../src/protocol/json-schema.ts');
+    const failed = await Promise.resolve(compileSchema({})).catch((error: unknown) => error);
+    expect(failed).toMatchObject({
+      code: 'LOAD_FAILED',
+      message: expect.stringMatching(/^Cannot load the package ajv: [^/]*\(docs\/bundling\.md\)$/),
+    });
+    vi.doUnmock('ajv/dist/core.js');
+    expect((await compileSchema({})).validate(1)).toBeUndefined();
   });
 });
 
@@ -143,7 +170,7 @@ describe('violations', () => {
 
   it('gives the path as a JSON pointer and the keyword apart from the message', () => {
     const schema = { properties: { 'a/b~c': { items: { enum: [{ x: 1 }, 'y'] } } } };
-    expect(compileSchema(schema).validate({ 'a/b~c': ['y', 'z'] })).toMatchObject({
+    expect(compileNow(schema).validate({ 'a/b~c': ['y', 'z'] })).toMatchObject({
       path: '/a~1b~0c/1',
       keyword: 'enum',
     });
@@ -164,7 +191,7 @@ describe('violations', () => {
   });
 
   it('does not hold on to a value after it was checked', async () => {
-    const compiled = compileSchema({ type: 'string' });
+    const compiled = compileNow({ type: 'string' });
     expect(compiled.validate({})?.keyword).toBe('type');
     expect(compiled.validate('x')).toBeUndefined();
   });
@@ -297,8 +324,8 @@ describe('validity of the schema itself', () => {
 
   it('throws an error with a code of its own', () => {
     const refused = { type: 5 };
-    expect(() => compileSchema(refused)).toThrow(McpError);
-    expect(() => compileSchema(refused)).toThrow(expect.objectContaining({ code: 'INVALID_SCHEMA' }));
+    expect(() => compileNow(refused)).toThrow(McpError);
+    expect(() => compileNow(refused)).toThrow(expect.objectContaining({ code: 'INVALID_SCHEMA' }));
   });
 
   it('asks for an object at the root where that is wanted', () => {
@@ -687,7 +714,7 @@ describe('hostile schemas', () => {
           required: ['a'],
         })),
       };
-      expect(() => compileSchema(schema).validate({ a: 1 })).not.toThrow();
+      expect(() => compileNow(schema).validate({ a: 1 })).not.toThrow();
     }
     const properties = Object.fromEntries(
       times(MAX_SCHEMA_BRANCHES, (index) => [`p${index}`, { type: 'string' }]),
@@ -741,7 +768,7 @@ describe('hostile schemas', () => {
           : { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
       ]),
     );
-    expect(compileSchema({ $defs, $ref: '#/$defs/d0' }).validate(1)).toEqual({
+    expect(compileNow({ $defs, $ref: '#/$defs/d0' }).validate(1)).toEqual({
       path: '',
       keyword: 'limit',
       message: 'the value takes too many steps to be checked',
@@ -809,7 +836,7 @@ describe('hostile schemas', () => {
 
   it('counts the steps of each validation anew', () => {
     const schema = { anyOf: times(40, (index) => ({ const: index })) };
-    const compiled = compileSchema({ items: schema });
+    const compiled = compileNow({ items: schema });
     const value = times(50_000, () => 39);
     for (let round = 0; round < 4; round++) expect(compiled.validate(value)).toBeUndefined();
     expect(compiled.validate(times(200_000, () => 39))?.keyword).toBe('limit');
@@ -894,18 +921,18 @@ describe('less common keywords', () => {
 describe('caching', () => {
   it('compiles one schema once, by object and by content', () => {
     const schema = { type: 'object', properties: { cached: { type: 'string' } } };
-    expect(compileSchema(schema)).toBe(compileSchema(schema));
-    expect(compileSchema({ properties: { cached: { type: 'string' } }, type: 'object' })).toBe(
-      compileSchema(schema),
+    expect(compileNow(schema)).toBe(compileNow(schema));
+    expect(compileNow({ properties: { cached: { type: 'string' } }, type: 'object' })).toBe(
+      compileNow(schema),
     );
-    expect(compileSchema({ ...schema, title: 'x' })).not.toBe(compileSchema(schema));
+    expect(compileNow({ ...schema, title: 'x' })).not.toBe(compileNow(schema));
   });
 
   it('says again why a schema was refused', () => {
     const refused = { $ref: 'https://example.com/' };
     const messages = times(2, () => {
       try {
-        return compileSchema(refused);
+        return compileNow(refused);
       } catch (error) {
         return String(error);
       }
@@ -923,6 +950,23 @@ describe('fingerprints', () => {
     expect(schemaFingerprint([1, 2])).not.toBe(schemaFingerprint([2, 1]));
     expect(schemaFingerprint({ a: 1 })).not.toBe(schemaFingerprint({ a: '1' }));
     expect(schemaFingerprint({ a: undefined })).toBe(schemaFingerprint({}));
+    expect(schemaFingerprint([undefined, 1])).toBe(schemaFingerprint([null, 1]));
+    expect(schemaFingerprint({ at: new Date(0) })).toBe(
+      schemaFingerprint({ at: '1970-01-01T00:00:00.000Z' }),
+    );
     expect(schemaFingerprint(null)).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('is that of the text of JSON with its members sorted', () => {
+    const text = '{"":[1.5,-0.5,"\\ud800 \\u0000",true,null,{}],"10":1,"9":[],"a":{"B":1,"b":"é"}}';
+    const digest = createHash('sha256').update(text).digest('base64url');
+    const { a, ...others } = JSON.parse(text);
+    expect(schemaFingerprint({ a: { b: a.b, B: a.B }, ...others })).toBe(digest);
+  });
+
+  it('refuses what nests without end', () => {
+    const circle: Record<string, unknown> = {};
+    circle.again = { circle };
+    expect(() => schemaFingerprint(circle)).toThrow(RangeError);
   });
 });

@@ -136,9 +136,10 @@ describe('checking', () => {
     expect((await later).violation?.message).toBe('/a is not accepted: must be x');
   });
 
-  it('checks plain JSON Schemas at once', () => {
+  it('checks plain JSON Schemas at once when their compiler is loaded', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     const value = { a: 'x', b: 1 };
+    expect(await checkValue(schema, value)).toEqual({ value });
     expect(checkValue(schema, value)).toEqual({ value });
     expect(checkValue(schema, { a: 1 })).toEqual({
       violation: { path: '/a', keyword: 'type', message: '/a must be string, not integer' },

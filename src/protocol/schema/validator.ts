@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import type { SchemaEnv } from 'ajv/dist/compile/index.js';
 import type {
   AnySchema,
@@ -10,6 +9,7 @@ import type {
   SchemaCxt,
 } from 'ajv/dist/core.js';
 import { isJsonObject, type JsonObject } from '../../jsonrpc/index.ts';
+import { loadPackage } from '../../jsonrpc/load-package.ts';
 import { needsCounting } from './cost.ts';
 import { stableText } from './fingerprint.ts';
 import { CONST_OF_VALUE, ENUM_OF_VALUES, type LoweredSchema } from './lower.ts';
@@ -24,15 +24,33 @@ export interface Validator {
 }
 
 /**
- * Compiles a lowered schema with ajv, which the first call loads. Every schema gets an instance of its own: nothing of one
- * can be seen from another, and all of it goes when the validator goes.
+ * Compiles a lowered schema with ajv. Every schema gets an instance of its own: nothing of one can be seen from another,
+ * and all of it goes when the validator goes.
  *
  * @throws RangeError when the code nests too deeply, Error when ajv refuses the schema.
  */
-export function compileValidator(lowered: LoweredSchema): Validator {
-  parts ??= loadParts();
+export type Compiler = (lowered: LoweredSchema) => Validator;
+
+/**
+ * The compiler, or the promise of it while it is not loaded.
+ *
+ * @throws McpError `LOAD_FAILED`
+ */
+export function getCompiler(): Compiler | Promise<Compiler> {
+  return compiler ?? loadCompiler();
+}
+
+let compiler: Compiler | undefined;
+
+async function loadCompiler(): Promise<Compiler> {
+  const parts = await loadParts();
+  compiler ??= (lowered) => compileValidator(parts, lowered);
+  return compiler;
+}
+
+function compileValidator(parts: Parts, lowered: LoweredSchema): Validator {
   if (needsCounting(lowered)) for (const node of lowered.nodes) node[STEPS] = stepsOf(node);
-  const ajv = new parts.core.default({
+  const ajv = new parts.Ajv({
     strict: false,
     meta: false,
     validateSchema: false,
@@ -79,38 +97,41 @@ function takeMembers(value: unknown): void {
 }
 
 interface Parts {
-  readonly core: typeof import('ajv/dist/core.js');
+  readonly Ajv: typeof import('ajv/dist/core.js').default;
+  readonly _: CodeTemplate;
   readonly resolveRef: typeof import('ajv/dist/compile/index.js').resolveRef;
   readonly keywords: (string | KeywordDefinition)[];
   readonly formats: Record<string, Format>;
   readonly regExp: { (source: string): { test(text: string): boolean }; code: string };
 }
 
-let parts: Parts | undefined;
+type CodeTemplate = typeof import('ajv/dist/core.js')._;
 
-function loadParts(): Parts {
-  const require = createRequire(import.meta.url);
-  // The casts name what these modules are: their own declarations.
-  const core = require('ajv/dist/core') as typeof import('ajv/dist/core.js');
-  const { resolveRef } = require('ajv/dist/compile') as typeof import('ajv/dist/compile/index.js');
-  const draft2020 = require('ajv/dist/vocabularies/draft2020') as {
-    default: (string | KeywordDefinition)[][];
-  };
-  const { fullFormats } = require('ajv-formats/dist/formats') as typeof import('ajv-formats/dist/formats.js');
-  const ours = ourKeywords(core);
+async function loadParts(): Promise<Parts> {
+  const [core, { resolveRef }, draft2020] = await loadPackage('ajv', () =>
+    Promise.all([
+      import('ajv/dist/core.js'),
+      import('ajv/dist/compile/index.js'),
+      import('ajv/dist/vocabularies/draft2020.js'),
+    ]),
+  );
+  const { fullFormats } = await loadPackage('ajv-formats', () => import('ajv-formats/dist/formats.js'));
+  const { _ } = core;
+  const ours = ourKeywords(_);
   const replaced = new Set([
     ...ours.flatMap(({ keyword }) => keyword),
     'unevaluatedItems',
     'unevaluatedProperties',
   ]);
-  const theirs = draft2020.default
+  const theirs = defaultOf(draft2020)
     .flat()
     .filter(
       (keyword) =>
         typeof keyword === 'string' || ![keyword.keyword].flat().some((name) => replaced.has(name)),
     );
   return {
-    core,
+    Ajv: defaultOf(core),
+    _,
     resolveRef,
     keywords: [...theirs, ...ours],
     formats: Object.fromEntries(Object.entries(fullFormats).map(([name, format]) => [name, bounded(format)])),
@@ -119,14 +140,16 @@ function loadParts(): Parts {
   };
 }
 
+/** What a CommonJS module exports as its default. Node puts that into the module's own default, some bundlers in its place. */
+function defaultOf<Default>({ default: found }: { default: Default | { default: Default } }): Default {
+  return typeof found === 'object' && found !== null && 'default' in found ? found.default : found;
+}
+
 /**
  * Keywords that look at what the others have looked at. Those of ajv are wrong where that depends on `if`, `contains` or
  * alternatives, and take every name that objects inherit for seen.
  */
-function unevaluatedKeywords(
-  { core: { _ }, resolveRef }: Parts,
-  containsCounts: boolean,
-): KeywordDefinition[] {
+function unevaluatedKeywords({ _, resolveRef }: Parts, containsCounts: boolean): KeywordDefinition[] {
   const patterns = new Map<string, LinearPattern>();
   const graphOf = ({ self, schemaEnv: { root } }: SchemaCxt): SchemaGraph => {
     const resolve = (reference: string): SchemaEnv =>
@@ -179,7 +202,7 @@ function unevaluatedKeywords(
 const NO_ERROR_DETAILS = { message: '' };
 
 /** What stands in for keywords of ajv whose time a peer can make explode, and for values it cannot compare. */
-function ourKeywords({ _ }: typeof import('ajv/dist/core.js')): KeywordDefinition[] {
+function ourKeywords(_: CodeTemplate): KeywordDefinition[] {
   const length = (keyword: string, tooFew: boolean): CodeKeywordDefinition => ({
     keyword,
     type: 'string',

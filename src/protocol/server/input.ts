@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, McpError } from '../../jsonrpc/index.ts';
 import { nodeCrypto } from '../crypto.ts';
-import { compileSchema } from '../json-schema.ts';
+import { type CompiledSchema, compileSchema } from '../json-schema.ts';
 import type { RevisionTraits } from '../revisions.ts';
 import type { ClientCapabilities } from '../types/identity.ts';
 import type {
@@ -164,8 +164,14 @@ function unspeakable(what: string): McpError {
   );
 }
 
-/** What is wrong with an answer; undefined when it fits its question. */
-export function findFault(question: InputRequest, answer: unknown): string | undefined {
+/**
+ * What is wrong with an answer; undefined when it fits its question. Answers at once, unless a schema has to wait for its
+ * compiler.
+ */
+export function findFault(
+  question: InputRequest,
+  answer: unknown,
+): string | undefined | Promise<string | undefined> {
   if (!isJsonObject(answer)) return 'it is no object';
   switch (question.method) {
     case 'elicitation/create':
@@ -177,13 +183,18 @@ export function findFault(question: InputRequest, answer: unknown): string | und
   }
 }
 
-function findElicitFault(params: ElicitParams, answer: JsonObject): string | undefined {
+function findElicitFault(
+  params: ElicitParams,
+  answer: JsonObject,
+): string | undefined | Promise<string | undefined> {
   const { action, content } = answer;
   if (action === 'decline' || action === 'cancel') return undefined;
   if (action !== 'accept') return '"action" must be "accept", "decline" or "cancel"';
   if (params.mode === 'url') return undefined;
   if (!isJsonObject(content)) return '"content" must be an object';
-  return compileSchema(params.requestedSchema).validate(content)?.message;
+  const check = (schema: CompiledSchema) => schema.validate(content)?.message;
+  const compiled = compileSchema(params.requestedSchema);
+  return compiled instanceof Promise ? compiled.then(check) : check(compiled);
 }
 
 function findSampleFault({ role, content, model }: JsonObject): string | undefined {

@@ -303,7 +303,7 @@ async function askOne(
       },
     );
   }
-  const fault = findFault(question, answer);
+  const fault = await findFault(question, answer);
   if (fault === undefined) return answer;
   throw new McpError('INVALID_RESULT', `The client's answer to "${question.method}" does not fit: ${fault}`);
 }

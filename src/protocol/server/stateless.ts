@@ -189,7 +189,9 @@ class StatelessRequest implements RequestScope {
         answers.push([name, answer]);
       }
     }
-    for (const [name, answer] of answers) this.#check(name, questions[name], answer);
+    // At once: the round may be sealed while an answer waits for its check, and then it is checked when it comes back.
+    for (const [name, answer] of answers) this.#keep(name, answer);
+    await Promise.all(answers.map(([name, answer]) => this.#check(name, questions[name], answer)));
     if (this.#open) throw new InputRequired(context.method);
     // Sound: every answer was checked against its question.
     return Object.fromEntries(answers) as Answers;
@@ -233,14 +235,17 @@ class StatelessRequest implements RequestScope {
     return Object.hasOwn(answers, name) ? answers[name] : undefined;
   }
 
-  #check(name: string, question: InputRequest | undefined, answer: unknown): void {
-    const fault = question && findFault(question, answer);
-    if (fault !== undefined) {
-      this.#fault = invalidParams(`Invalid input response "${name}": ${fault}`);
-      throw this.#fault;
-    }
+  #keep(name: string, answer: unknown): void {
     this.#used ??= new Map();
     this.#used.set(name, answer);
+  }
+
+  async #check(name: string, question: InputRequest | undefined, answer: unknown): Promise<void> {
+    const found = question && findFault(question, answer);
+    const fault = found instanceof Promise ? await found : found;
+    if (fault === undefined) return;
+    this.#fault = invalidParams(`Invalid input response "${name}": ${fault}`);
+    throw this.#fault;
   }
 }
 
