@@ -24,6 +24,11 @@ const MAX_SILENT_LOOKS = 40;
 /** How much longer than the connection the thread may take to end. */
 const CLOSE_MARGIN_MS = 2000;
 
+const ENDED_BY_ITSELF = 'The thread of the plugin has ended';
+const NO_FILE =
+  'The thread of the plugin cannot start: its file plugin-worker.js is not beside the code that starts it; a bundle needs ' +
+  'that file built as well, or mcpwire marked as external (docs/bundling.md)';
+
 interface Pending {
   settle(outcome: Outcome): void;
 }
@@ -54,10 +59,10 @@ export class PluginThread implements ToolCaller {
     this.#worker = startWorker({ target, options, cells: this.#cells, replies: port2 });
     this.#closeMs = CLOSE_MARGIN_MS + ((target.type === 'stdio' && target.graceMs) || DEFAULT_GRACE_MS);
     this.#worker.on('message', (message: FromThread) => this.#take(message));
-    this.#worker.on('error', (cause) => this.#end(`failed: ${toError(cause).message}`, cause));
+    this.#worker.on('error', (cause) => this.#end(describeCrash(cause), cause));
     this.#exited = new Promise((resolve) => {
       this.#worker.on('exit', () => {
-        this.#end('has ended');
+        this.#end(ENDED_BY_ITSELF);
         this.#replies.close();
         resolve();
       });
@@ -150,7 +155,7 @@ export class PluginThread implements ToolCaller {
       const reply = receiveMessageOnPort(this.#replies);
       // Sound: the other end of this port sends nothing else.
       if (reply) return reply.message as Outcome;
-      if (hasEnded) throw this.#end('has ended');
+      if (hasEnded) throw this.#end(ENDED_BY_ITSELF);
       if (silentLooks >= MAX_SILENT_LOOKS) throw this.#giveUp();
       Atomics.wait(cells, REPLIES, replies, LOOK_MS);
       const now = Atomics.load(cells, BEATS);
@@ -161,7 +166,9 @@ export class PluginThread implements ToolCaller {
 
   #giveUp(): PluginError {
     void this.#worker.terminate();
-    return this.#end(`gave no sign of life for ${(MAX_SILENT_LOOKS * LOOK_MS) / 1000} s`);
+    return this.#end(
+      `The thread of the plugin gave no sign of life for ${(MAX_SILENT_LOOKS * LOOK_MS) / 1000} s`,
+    );
   }
 
   /** @throws PluginError `validation` for arguments that cannot be handed to another thread. */
@@ -192,8 +199,8 @@ export class PluginThread implements ToolCaller {
     }
   }
 
-  #end(how: string, cause?: unknown): PluginError {
-    this.#ended ??= new PluginError('internal', `The thread of the plugin ${how}`, { cause });
+  #end(what: string, cause?: unknown): PluginError {
+    this.#ended ??= new PluginError('internal', what, { cause });
     const { kind, message } = this.#ended;
     this.#opening?.reject(this.#ended);
     for (const { settle } of this.#pending.values()) settle({ error: { kind, message, schema: undefined } });
@@ -212,9 +219,17 @@ function startWorker(workerData: ThreadData): Worker {
       execArgv: [],
     });
   } catch (cause) {
-    const why = toError(cause).message;
-    throw new TypeError(`worker: true takes targets and options of plain data only: ${why}`, { cause });
+    const { name, message } = toError(cause);
+    if (name !== 'DataCloneError') throw new PluginError('internal', NO_FILE, { cause });
+    throw new TypeError(`worker: true takes targets and options of plain data only: ${message}`, { cause });
   }
+}
+
+function describeCrash(cause: unknown): string {
+  const error = toError(cause);
+  // Node looks for the file of a thread as `require` does, and for what that imports as `import` does.
+  const hasNoFile = 'code' in error && /^(ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));
+  return hasNoFile ? NO_FILE : `The thread of the plugin failed: ${error.message}`;
 }
 
 function gaveUp(what: string, signal: AbortSignal | undefined): PluginError {
