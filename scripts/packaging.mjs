@@ -13,9 +13,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const SHIPPED = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+(\.js|\.d\.ts))$/;
+const SHIPPED = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/[\w-]+\.md|dist\/.+(\.js|\.d\.ts))$/;
 const REQUIRED = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts'];
 const NPM_INSTALL = [
   'install',
@@ -54,6 +55,10 @@ try {
   }
   check('the consumer runs', runConsumer);
   check('npx mcpwire --version', checkCommand);
+  for (const format of ['esm', 'cjs']) {
+    await bundle(format);
+    check(`a server and a client run as single ${format} files`, () => runBundles(format));
+  }
 } catch (error) {
   console.error(`${error.message}\n${error.stdout ?? ''}${error.stderr ?? ''}`);
   process.exitCode = 1;
@@ -148,8 +153,33 @@ function checkCommand() {
   if (printed.trim() !== version) throw new Error(`It printed ${printed}`);
 }
 
-function node(args) {
-  return execFileSync(process.execPath, args, { cwd: consumer, encoding: 'utf8', stdio: 'pipe' });
+/** Into single files, in a folder from which no package can be found. */
+async function bundle(format) {
+  for (const program of ['server', 'client']) {
+    const source = join(consumer, `${program}.mjs`);
+    copyFileSync(join(ROOT, `test/packaging/bundled-${program}.mjs`), source);
+    const bundled = await rolldown({ input: source, platform: 'node', onLog: refuseWarning });
+    await bundled.write({ file: bundleOf(program, format), format, codeSplitting: false });
+    await bundled.close();
+  }
+}
+
+function refuseWarning(level, { message }) {
+  if (level === 'warn') throw new Error(`The bundler warns: ${message}`);
+}
+
+function bundleOf(program, format) {
+  return join(folder, 'bundles', `${program}.${format === 'cjs' ? 'cjs' : 'mjs'}`);
+}
+
+function runBundles(format) {
+  const printed = node([bundleOf('client', format), bundleOf('server', format)], join(folder, 'bundles'));
+  const lines = ['stdio: 5', 'stdio refuses: a', 'fetch: 5', 'http: 5', 'plugin: 5', 'thread: no file'];
+  if (printed !== `${lines.join('\n')}\n`) throw new Error(`It printed ${printed}`);
+}
+
+function node(args, cwd = consumer) {
+  return execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: 'pipe' });
 }
 
 function npm(args, cwd) {
