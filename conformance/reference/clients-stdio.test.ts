@@ -47,6 +47,16 @@ function hearing(names: readonly string[]) {
   return { hear, all };
 }
 
+const COUNTS = 40;
+const PROGRESS_SENT = 3 * COUNTS;
+
+/** How often progress was heard of. Where it comes in one read with the result none is: a busy machine may lose some. */
+async function countProgress(count: (onProgress: () => void) => Promise<unknown>): Promise<number> {
+  let seen = 0;
+  for (let calls = 0; calls < COUNTS; calls++) await count(() => seen++);
+  return seen;
+}
+
 describe('SDK v1 over standard streams', () => {
   async function connect() {
     const client = new ClientV1({ name: 'v1', version: '1' }, { capabilities: CAPABILITIES });
@@ -108,6 +118,14 @@ describe('SDK v1 over standard streams', () => {
     expect(progress).toEqual([1, 2, 3].map((step) => [step, 3, `step ${step}`]));
     expect(heard).toEqual(['step 1', 'step 2', 'step 3']);
     expect((await client.callTool({ name: 'ask' })).content).toEqual([{ type: 'text', text: ASKED }]);
+  });
+
+  it('gets the progress that is sent right before a result', async () => {
+    const client = await connect();
+    const seen = await countProgress((onprogress) =>
+      client.callTool({ name: 'count' }, undefined, { onprogress }),
+    );
+    expect(seen).toBeGreaterThan(PROGRESS_SENT / 2);
   });
 
   it('hears of changes, and cancels', async () => {
@@ -196,6 +214,12 @@ describe.each([
     expect(progress).toEqual([1, 2, 3].map((step) => [step, 3, `step ${step}`]));
     expect(heard).toEqual(['step 1', 'step 2', 'step 3']);
     expect((await client.callTool({ name: 'ask' })).content).toEqual([{ type: 'text', text: ASKED }]);
+  });
+
+  it('gets the progress that is sent right before a result', async () => {
+    const client = await connect();
+    const seen = await countProgress((onprogress) => client.callTool({ name: 'count' }, { onprogress }));
+    expect(seen).toBeGreaterThan(PROGRESS_SENT / 2);
   });
 
   it('hears of changes, and cancels', async () => {

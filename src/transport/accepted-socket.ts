@@ -9,6 +9,7 @@ import type { Transport, TransportSink } from './transport.ts';
  */
 export class AcceptedSocket implements Transport {
   readonly name: string;
+  readonly joinsMessages = true;
   readonly #stream: StreamTransport;
   /** Whether the client has shown that it speaks JSON. */
   #known = false;

@@ -68,6 +68,7 @@ export function withDefaults(options: StreamOptions): Required<StreamOptions> {
  */
 export class StreamTransport implements Transport {
   readonly name: string;
+  readonly joinsMessages = true;
   readonly #input: Readable;
   readonly #output: Writable;
   readonly #decoder: LineDecoder;

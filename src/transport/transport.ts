@@ -31,6 +31,8 @@ export interface Transport {
   readonly name: string;
   /** True when {@link SendOptions.headers} reach the other side; where it is absent nobody needs to compute them. */
   readonly carriesHeaders?: boolean;
+  /** True when messages that are sent shortly after each other may arrive as one piece. */
+  readonly joinsMessages?: boolean;
   /**
    * Opens the channel. Called once, before anything else.
    *

@@ -20,7 +20,7 @@ server.tool(
 server.tool({ name: 'fail' }, () => {
   throw new Error('it broke');
 });
-// Goes on when the client has seen each step: the SDKs drop progress that comes in one read with the result.
+// Goes on when the client has seen each step.
 let proceed = () => {};
 server.tool({ name: 'work' }, async (_args, context) => {
   for (const step of [1, 2, 3]) {
@@ -32,6 +32,10 @@ server.tool({ name: 'work' }, async (_args, context) => {
     await seen;
   }
   return 'worked';
+});
+server.tool({ name: 'count' }, (_args, context) => {
+  for (const step of [1, 2, 3]) context.progress(step, 3);
+  return 'counted';
 });
 server.tool({ name: 'proceed' }, () => proceed());
 let reportAborted = () => {};

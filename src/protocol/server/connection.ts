@@ -35,12 +35,18 @@ export interface ConnectOptions {
 }
 
 const DEFAULT_DRAIN_MS = 1500;
+/**
+ * How long after the last progress of a request its answer leaves, in milliseconds, where both may arrive in one piece:
+ * clients of the SDKs forget a request when they read its answer, and look at progress that was read with it only then.
+ */
+const APART_MS = 4;
 /** How many messages may wait for a client that does not read; most transports stop reading long before. */
 const MAX_HELD = 65_536;
 
 /** One client's channel to a server. Both dialects are spoken on it, side by side. */
 export class ServerConnection implements Carrier {
   readonly auth: unknown;
+  readonly apart: Carrier['apart'];
   /** Resolves when the channel has ended, whoever ended it, and all that was said is written. Never rejects. */
   readonly closed: Promise<void>;
   readonly #drainMs: number;
@@ -64,6 +70,7 @@ export class ServerConnection implements Carrier {
     this.#core = core;
     this.#stateless = stateless;
     this.#transport = transport;
+    this.apart = transport.joinsMessages ? apart : undefined;
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -285,6 +292,11 @@ export class ServerConnection implements Carrier {
     await this.#transport.close();
     this.#resolveClosed();
   }
+}
+
+function apart(sentAt: number): Promise<void> | undefined {
+  const waitMs = sentAt + APART_MS - performance.now();
+  return waitMs > 0 ? new Promise((resolve) => setTimeout(resolve, Math.ceil(waitMs))) : undefined;
 }
 
 function cancelReason(params: JsonObject | undefined): string {

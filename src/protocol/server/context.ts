@@ -102,6 +102,8 @@ export class Context implements RequestContext, OpenRequest {
   readonly scope: RequestScope;
   state: unknown;
   #ended = false;
+  /** When progress was last sent, by the clock of {@link performance}. */
+  #progressedAt = Number.NEGATIVE_INFINITY;
   #lastProgress = Number.NEGATIVE_INFINITY;
   #unsent = 0;
   #asked: Set<string> | undefined;
@@ -163,6 +165,7 @@ export class Context implements RequestContext, OpenRequest {
     const params: JsonObject = { progressToken: token, progress: value };
     if (total !== undefined) params.total = total;
     if (message !== undefined) params.message = message;
+    this.#progressedAt = performance.now();
     return this.#notify('notifications/progress', without(params, this.traits.absent.progress));
   }
 
@@ -204,9 +207,12 @@ export class Context implements RequestContext, OpenRequest {
     return this.scope.isInterrupted;
   }
 
-  /** Nothing is sent for this request any more. */
-  end(): void {
+  /** Nothing is sent for this request any more but its answer, which waits for the promise where there is one. */
+  end(): Promise<void> | undefined {
     this.#ended = true;
+    return this.#lastProgress > Number.NEGATIVE_INFINITY
+      ? this.carrier.apart?.(this.#progressedAt)
+      : undefined;
   }
 
   #askOne<Question extends InputRequest>(

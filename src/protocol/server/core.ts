@@ -146,8 +146,17 @@ export class ServerCore implements FeatureHost {
     throw new McpError('ABORTED', `"${context.method}" was cancelled before it started`);
   }
 
-  #finish(context: Context, result: object): JsonObject {
-    context.end();
+  #finish(context: Context, result: object): JsonObject | Promise<JsonObject> {
+    const apart = context.end();
+    return apart ? apart.then(() => this.#complete(context, result)) : this.#complete(context, result);
+  }
+
+  #fail(context: Context, error: unknown): JsonObject | Promise<JsonObject> {
+    const apart = context.end();
+    return apart ? apart.then(() => this.#refuse(context, error)) : this.#refuse(context, error);
+  }
+
+  #complete(context: Context, result: object): JsonObject {
     try {
       return context.scope.interruption(context) ?? context.scope.complete(context, result);
     } catch (error) {
@@ -155,8 +164,7 @@ export class ServerCore implements FeatureHost {
     }
   }
 
-  #fail(context: Context, error: unknown): JsonObject {
-    context.end();
+  #refuse(context: Context, error: unknown): JsonObject {
     let failure = error;
     try {
       const interruption = context.scope.interruption(context);

@@ -41,6 +41,11 @@ export interface Carrier {
       ) => Promise<JsonObject>)
     | undefined;
   /**
+   * Waits until an answer does not arrive in one piece with progress that was sent at `sentAt`, by the clock of
+   * {@link performance}. Undefined when that is long ago, absent where messages arrive by themselves.
+   */
+  readonly apart?: ((sentAt: number) => Promise<void> | undefined) | undefined;
+  /**
    * Ends the connection that carries the request's messages, so that the client comes back for the rest later. False
    * where it could not come back.
    */

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type JsonObject, McpError } from '../../../src/jsonrpc/index.ts';
-import { McpServer } from '../../../src/protocol/index.ts';
+import { McpServer, type RequestContext } from '../../../src/protocol/index.ts';
 import {
   createLinkedPair,
   type StreamOptions,
@@ -248,5 +248,51 @@ describe('a client that asks for more than it reads', () => {
     input.write(text);
     await connection.closed;
     expect(errors.some(({ code }) => code === 'TRANSPORT_FAILED')).toBe(true);
+  });
+});
+
+describe('an answer over a stream', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** What the server writes to a call of `handler`, by the turns of the event loop, and in the end after some time. */
+  async function written(handler: (context: RequestContext) => unknown) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const server = new McpServer(INFO);
+    server.tool({ name: 'wait' }, (_args, context) => {
+      handler(context);
+      return 'done';
+    });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    server.connect(new StreamTransport(input, output));
+    const { params } = call(1);
+    const _meta = { ...params._meta, progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'info' };
+    input.write(`${JSON.stringify({ ...call(1), params: { ...params, _meta } })}\n`);
+    for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
+    const atOnce = String(output.read());
+    await vi.advanceTimersByTimeAsync(10);
+    const later = output.read();
+    return { atOnce, later: later && String(later) };
+  }
+
+  it('waits a moment after progress, lest both arrive as one', async () => {
+    const { atOnce, later } = await written((context) => context.progress(1));
+    expect(JSON.parse(atOnce)).toMatchObject({ method: 'notifications/progress' });
+    expect(JSON.parse(later)).toMatchObject({ id: 1, result: {} });
+  });
+
+  it('waits for nothing after a log message', async () => {
+    const { atOnce, later } = await written((context) => context.log('info', 'x'));
+    expect(atOnce.trim().split('\n')).toHaveLength(2);
+    expect(later).toBeNull();
+  });
+
+  it('waits for nothing where progress was long ago', async () => {
+    const { atOnce } = await written((context) => {
+      context.progress(1);
+      vi.advanceTimersByTime(10);
+    });
+    expect(atOnce.trim().split('\n')).toHaveLength(2);
   });
 });
