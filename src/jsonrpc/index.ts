@@ -7,6 +7,7 @@ export {
   type LineDecoderOptions,
   type LineSink,
 } from './lines.ts';
+export type { LostMessage } from './lost-message.ts';
 export {
   type Classified,
   classify,

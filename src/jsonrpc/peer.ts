@@ -1,5 +1,7 @@
 import { McpError, RpcError, TimeoutError, toError } from './error.ts';
+import { FaultRun } from './fault-run.ts';
 import { Inbound, type InboundRequest } from './inbound.ts';
+import type { LostMessage } from './lost-message.ts';
 import {
   classify,
   INTERNAL_ERROR,
@@ -56,10 +58,18 @@ export interface PeerOptions {
   onBatch?(items: readonly unknown[]): void;
   /**
    * Gets a value that is neither a message nor an attempt at a response, with the id where one can be read, so that it
-   * can be answered. Absent: reported to `onError`.
+   * can be answered; without an id the first 32 in a row only. Absent: reported to `onError`.
    */
   onInvalid?(reason: string, id: RequestId | undefined): void;
-  /** Hears of everything that no caller can be told. Never throws. */
+  /**
+   * The other side has sent a million messages in a row that are none, or answer nothing: the channel is to be ended.
+   * Absent: reading goes on.
+   */
+  onFlood?(error: McpError): void;
+  /**
+   * Hears of everything that no caller can be told: of what is no message, or answers nothing, the first 32 in a row
+   * one by one, and how many others there were. Never throws.
+   */
   onError(error: McpError): void;
   /**
    * How many inbound requests may run at once; one more is answered with an error. A cancelled request counts until
@@ -99,10 +109,14 @@ interface PendingCall {
   readonly resolve: (result: JsonObject) => void;
   readonly reject: (error: Error) => void;
   deadline: number;
+  /** The last message that was too long to be read while this call waited: it may have been the answer. */
+  unread: McpError | undefined;
 }
 
 /** Answers to this many given-up calls are recognised as late; an answer to an older one is reported as unknown. */
 const REMEMBERED_ABANDONED = 1024;
+/** See {@link PeerOptions.onFlood}. */
+const MAX_FAULTS = 1_000_000;
 /** Deadlines are looked at this often at most, in milliseconds, however many there are. */
 const SWEEP_STEP_MS = 5;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -122,6 +136,8 @@ export class Peer {
   readonly #pending = new Map<RequestId, PendingCall>();
   readonly #inbound = new Map<RequestId, Inbound>();
   readonly #abandoned = new Set<RequestId>();
+  /** What was no message, or answered nothing, since the last good one. */
+  readonly #faults = new FaultRun();
   #nextId = 1;
   /** Handlers whose promise is not settled yet, those of cancelled requests included. */
   #running = 0;
@@ -162,7 +178,7 @@ export class Peer {
    * @throws RpcError when the peer answers with an error.
    * @throws TimeoutError when the deadline passes.
    * @throws McpError `ABORTED` when the signal is aborted, `CLOSED` or the channel's own error when the channel ends,
-   * `INVALID_MESSAGE` when what carries this call's id is no valid response.
+   * `INVALID_MESSAGE` when what carries this call's id is no valid response, `LINE_TOO_LONG` when it is too long to be read.
    * @throws TypeError at once, when an option is out of its range or the id is in use.
    */
   call(method: string, params: JsonObject | undefined, options: CallOptions = {}): Promise<JsonObject> {
@@ -192,6 +208,7 @@ export class Peer {
         resolve,
         reject,
         deadline,
+        unread: undefined,
       };
       this.#pending.set(id, call);
       if (signal) this.#watch(signal, call);
@@ -222,9 +239,11 @@ export class Peer {
     const classified = classify(value);
     switch (classified.kind) {
       case 'request':
+        this.#endFaults();
         this.#onRequest(classified.message);
         return;
       case 'notification':
+        this.#endFaults();
         this.#onNotification(classified.message);
         return;
       case 'result':
@@ -239,6 +258,27 @@ export class Peer {
       case 'invalid':
         this.#onInvalid(value, classified.reason, classified.id);
     }
+  }
+
+  /**
+   * Takes note of what the channel could not read, so that nobody waits for it in vain: the call that it answered fails
+   * at once, a request is answered with an error.
+   *
+   * @param lost Which message it was, where that is known. Where it is not and it was too long, calls that time out say
+   * so.
+   * @returns false when nobody could be told.
+   */
+  lose(error: McpError, lost: LostMessage | undefined): boolean {
+    if (this.#closed) return false;
+    if (lost?.isResponse) return this.#loseResponse(error, lost.id);
+    if (!lost) {
+      if (error.code !== 'LINE_TOO_LONG') return false;
+      for (const call of this.#pending.values()) call.unread = error;
+      return false;
+    }
+    if (this.#inbound.has(lost.id)) return false;
+    this.#respondError(lost.id, INVALID_REQUEST, error.message);
+    return true;
   }
 
   /**
@@ -326,12 +366,22 @@ export class Peer {
     }
   }
 
+  #loseResponse(error: McpError, id: RequestId): boolean {
+    const call = this.#pending.get(id);
+    if (!call) return this.#abandoned.delete(id);
+    this.#settle(call);
+    const message = `Cannot read the answer of "${this.#options.name}" to "${call.method}": ${error.message}`;
+    call.reject(new McpError(error.code, message, { cause: error }));
+    return true;
+  }
+
   #onResult(message: JsonRpcResult): void {
     const call = this.#pending.get(message.id);
     if (!call) {
       this.#onUnknownResponse(message.id);
       return;
     }
+    this.#endFaults();
     this.#settle(call);
     call.resolve(message.result);
   }
@@ -339,6 +389,7 @@ export class Peer {
   #onErrorResponse({ id, error }: JsonRpcErrorResponse): void {
     const { code, message, data } = error;
     if (id === undefined || id === null) {
+      if (this.#countFault()) return;
       this.#options.onError(
         new RpcError(code, `"${this.#options.name}" could not read a message: ${message}`, data),
       );
@@ -349,12 +400,13 @@ export class Peer {
       this.#onUnknownResponse(id);
       return;
     }
+    this.#endFaults();
     this.#settle(call);
     call.reject(new RpcError(code, message, data));
   }
 
   #onUnknownResponse(id: RequestId): void {
-    if (this.#abandoned.delete(id)) return;
+    if (this.#abandoned.delete(id) || this.#countFault()) return;
     this.#report(
       'UNKNOWN_RESPONSE',
       `"${this.#options.name}" answered a request that is not pending: id ${shown(id)}`,
@@ -378,11 +430,15 @@ export class Peer {
       if (id !== undefined && this.#abandoned.delete(id)) return;
       // A response is never answered: the answer would carry an id of ours, and could settle a call of the other side.
       if (value.result !== undefined || value.error !== undefined) {
+        if (this.#countFault()) return;
         this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent what is no response: ${reason}`);
         return;
       }
     }
     const { onInvalid } = this.#options;
+    const isCounted = this.#countFault();
+    // With an id somebody waits for an answer.
+    if (isCounted && (id === undefined || !onInvalid)) return;
     if (onInvalid) this.#run(() => onInvalid(reason, id), undefined, 'onInvalid');
     else this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent what is no message: ${reason}`);
   }
@@ -391,6 +447,34 @@ export class Peer {
     const { onBatch } = this.#options;
     if (onBatch) this.#run(onBatch, items, 'onBatch');
     else this.#report('INVALID_MESSAGE', `"${this.#options.name}" sent a batch, which is not allowed here`);
+  }
+
+  /** False when the fault is to be told by itself. */
+  #countFault(): boolean {
+    if (this.#faults.length === MAX_FAULTS) this.#giveUp();
+    if (this.#faults.tellsNext) {
+      this.#faults.told();
+      return false;
+    }
+    this.#reportMore(this.#faults.counted());
+    return true;
+  }
+
+  #endFaults(): void {
+    if (this.#faults.length > 0) this.#reportMore(this.#faults.end());
+  }
+
+  #reportMore(messages: number): void {
+    if (messages === 0) return;
+    this.#report(
+      'INVALID_MESSAGE',
+      `"${this.#options.name}" sent ${messages} more in a row that are no messages, or answer no request`,
+    );
+  }
+
+  #giveUp(): void {
+    const message = `Gave up "${this.#options.name}": the last ${MAX_FAULTS} it sent are no messages, or answer no request`;
+    this.#options.onFlood?.(new McpError('INVALID_MESSAGE', message));
   }
 
   #onNotification(notification: JsonRpcNotification): void {
@@ -585,8 +669,11 @@ export class Peer {
     const isHard = call.hardDeadline <= now;
     const spentMs = isHard ? call.maxTimeoutMs : call.timeoutMs;
     const bound = isHard ? `the hard maximum of ${spentMs} ms` : `${spentMs} ms`;
+    const unread = call.unread
+      ? `; meanwhile a message was lost, maybe the answer: ${call.unread.message}`
+      : '';
     return new TimeoutError(
-      `"${this.#options.name}" did not answer "${call.method}" within ${bound}`,
+      `"${this.#options.name}" did not answer "${call.method}" within ${bound}${unread}`,
       spentMs,
     );
   }

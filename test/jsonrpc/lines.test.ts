@@ -213,6 +213,87 @@ describe('LineDecoder', () => {
     });
   });
 
+  describe('tells of bad lines in a row', () => {
+    /** What is said of so many of them, and of a message behind. */
+    function said(count: number): string[] {
+      const heard: string[] = [];
+      const decoder = new LineDecoder({
+        message: (value) => heard.push(JSON.stringify(value)),
+        error: ({ message }) => heard.push(message),
+      });
+      decoder.push(Buffer.from(`${'y\n'.repeat(count)}1\n`));
+      return heard;
+    }
+
+    it('each of the first 32', () => {
+      const each = Array.from({ length: 32 }, () => 'Cannot read a line: it is not JSON: "y"');
+      expect(said(32)).toStrictEqual([...each, '1']);
+    });
+
+    it('and of the others how many there were: when they have doubled, and when a message comes', () => {
+      expect(said(1000).slice(32)).toStrictEqual([
+        ...[32, 64, 128, 256, 488].map(
+          (more) => `Cannot read ${more} more lines in a row: they are not JSON`,
+        ),
+        '1',
+      ]);
+    });
+
+    it('which cannot be told from good ones by what they begin with', () => {
+      const good = [
+        '1',
+        '-1.5e3 ',
+        '"a"',
+        ' true',
+        'null\r',
+        'false',
+        '[]',
+        '[ 1]',
+        ' {}',
+        '{ "a":1}',
+        '[["a"]]',
+        '[-1]',
+      ];
+      for (const line of good) {
+        const text = `${'y\n'.repeat(50)}${line}\n`;
+        expect(read([Buffer.from(text)]).at(-1), line).toStrictEqual({ message: JSON.parse(line) });
+      }
+      for (const line of ['{x', '[x]', '1-1', 'truey', '"', '{"a"', '[1', '\u00a0', 'nul']) {
+        const text = `${'y\n'.repeat(31 + 32)}${line}\n`;
+        expect(read([Buffer.from(text)], { end: false }), line).toHaveLength(32 + 1);
+      }
+    });
+  });
+
+  describe('says that there is a flood', () => {
+    const MIB = 1024 * 1024;
+
+    function floods(chunks: Iterable<Buffer>, maxLineBytes: number): number[] {
+      const floods: number[] = [];
+      const sink = { message: () => {}, error: () => {}, flood: (bytes: number) => void floods.push(bytes) };
+      const decoder = new LineDecoder(sink, { maxLineBytes });
+      for (const chunk of chunks) decoder.push(chunk);
+      return floods;
+    }
+
+    it('once, when 256 MiB held no message', () => {
+      const chunks = Array<Buffer>(600).fill(Buffer.alloc(MIB, 'x'));
+      expect(floods(chunks.slice(0, 256), 1000)).toStrictEqual([]);
+      expect(floods(chunks, 1000)).toStrictEqual([257 * MIB]);
+    });
+
+    it('or four times the longest line', () => {
+      const chunks = Array<Buffer>(401).fill(Buffer.alloc(MIB, 'x'));
+      expect(floods(chunks.slice(0, 400), 100 * MIB)).toStrictEqual([]);
+      expect(floods(chunks, 100 * MIB)).toStrictEqual([401 * MIB]);
+    });
+
+    it('but not when there is one between', () => {
+      const chunks = Array<Buffer>(256).fill(Buffer.alloc(MIB, 'x'));
+      expect(floods([...chunks, Buffer.from('\n1\n'), ...chunks], 1000)).toStrictEqual([]);
+    });
+  });
+
   describe('at the end of input', () => {
     it('delivers an unterminated last line', () => {
       expect(readAnyCut('{"a":1}\n{"b":2}')).toStrictEqual(messages({ a: 1 }, { b: 2 }));
@@ -293,6 +374,63 @@ describe('LineDecoder', () => {
       expect(errors.map(({ message }) => message)).toStrictEqual([
         'Cannot read a line: it exceeds 8 bytes; raise maxLineBytes to accept it',
       ]);
+    });
+
+    describe('and says of a longer one which message it was', () => {
+      const long = 'x'.repeat(3000);
+      const value = `{"content":[{"type":"text","text":"${long}"}]}`;
+      const response = (id: unknown) => ({ id, isResponse: true });
+      const request = (id: unknown) => ({ id, isResponse: false });
+
+      /** What is said of the line, whole and cut anywhere near its ends. */
+      function lostIn(line: string): unknown {
+        const bytes = Buffer.from(`${line}\n`);
+        const cuts = Array.from({ length: 120 }, (_, at) => at);
+        const lost = [0, ...cuts, ...cuts.map((at) => bytes.length - at)].map((cut) => {
+          const heard: unknown[] = [];
+          const sink = {
+            message: () => {},
+            error: (_: McpError, message?: object) => void heard.push(message),
+          };
+          const decoder = new LineDecoder(sink, { maxLineBytes: 2000 });
+          for (const chunk of [bytes.subarray(0, cut), bytes.subarray(cut)]) decoder.push(chunk);
+          expect(heard).toHaveLength(1);
+          return heard[0];
+        });
+        for (const each of lost) expect(each).toStrictEqual(lost[0]);
+        return lost[0];
+      }
+
+      it.each([
+        ['{"jsonrpc":"2.0","id":5,"result":VALUE}', response(5)],
+        ['{ "jsonrpc" : "2.0" , "id" : "a\\"}b" , "result" : VALUE }', response('a"}b')],
+        ['{"id":0,"jsonrpc":"2.0","error":VALUE}', response(0)],
+        ['{"jsonrpc":"2.0","id":5,"method":"m","params":VALUE}', request(5)],
+        ['{"jsonrpc":"2.0","params":{"id":6},"id":5,"method":"m","x":VALUE}', request(5)],
+        ['{"result":VALUE,"jsonrpc":"2.0","id":5}', response(5)],
+        ['{"result":VALUE,"jsonrpc": "2.0", "id": "a" } \r', response('a')],
+        ['{"jsonrpc":"2.0","result":VALUE,"id":5}', response(5)],
+        ['{"method":"m","params":VALUE,"jsonrpc":"2.0","id":5}', request(5)],
+      ])('%s', (line, lost) => {
+        expect(lostIn(line.replace('VALUE', value))).toStrictEqual(lost);
+      });
+
+      it.each([
+        ['no id', '{"jsonrpc":"2.0","result":VALUE}'],
+        ['an id of something else', '{"jsonrpc":"2.0","result":{"x":VALUE,"id":5}}'],
+        ['an id in a string', '{"jsonrpc":"2.0","result":VALUE,"x":",\\"id\\":5}"}'],
+        ['an id in an array', '[{"jsonrpc":"2.0","result":VALUE,"id":5}]'],
+        ['an id between two long values', '{"jsonrpc":"2.0","result":VALUE,"id":5,"x":VALUE}'],
+        ['no version', '{"result":VALUE,"id":5}'],
+        ['neither a response nor a call', '{"jsonrpc":"2.0","id":5,"x":VALUE}'],
+        ['both', '{"jsonrpc":"2.0","id":5,"method":"m","result":VALUE}'],
+        ['an id that is none', '{"jsonrpc":"2.0","id":1.5,"result":VALUE,"id":5}'],
+        ['a notification', '{"jsonrpc":"2.0","method":"m","params":VALUE}'],
+        ['a line that breaks off', '{"jsonrpc":"2.0","result":VALUE,"id":5'],
+        ['no object', '5, {"jsonrpc":"2.0","result":VALUE,"id":5}'],
+      ])('nothing where there is %s', (_what, line) => {
+        expect(lostIn(line.replaceAll('VALUE', value))).toBeUndefined();
+      });
     });
 
     it('is 64 MiB by default', () => {

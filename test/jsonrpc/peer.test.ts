@@ -1247,3 +1247,80 @@ describe('the process', () => {
     expect(printed).toBe('TIMEOUT\n');
   });
 });
+
+describe('a message that could not be read', () => {
+  const tooLong = () => new McpError('LINE_TOO_LONG', 'it exceeds 8 bytes');
+
+  it('fails the call that it answered, and no other', async () => {
+    const { peer, errors, receive } = wire();
+    const calls = [peer.call('read', {}), peer.call('other', {})];
+    expect(peer.lose(tooLong(), { id: 1, isResponse: true })).toBe(true);
+    const error = await outcome(calls[0] as Promise<unknown>);
+    expect(error).toMatchObject({
+      code: 'LINE_TOO_LONG',
+      message: expect.stringContaining('"files" to "read"'),
+    });
+    receive('{"jsonrpc":"2.0","id":2,"result":{}}');
+    expect(await outcome(calls[1] as Promise<unknown>)).toEqual({});
+    expect(errors).toEqual([]);
+  });
+
+  it('is answered by an error where it was a request, unless one with its id is running', () => {
+    const { peer, sent, receive } = wire({ onRequest: () => new Promise(() => {}) });
+    receive('{"jsonrpc":"2.0","id":1,"method":"m"}');
+    expect(peer.lose(tooLong(), { id: 1, isResponse: false })).toBe(false);
+    expect(peer.lose(tooLong(), { id: 2, isResponse: false })).toBe(true);
+    expect(sent.map((line) => JSON.parse(line))).toEqual([
+      { jsonrpc: '2.0', id: 2, error: { code: -32600, message: 'it exceeds 8 bytes' } },
+    ]);
+  });
+
+  it('settles nothing where it answers nothing', () => {
+    const { peer } = wire();
+    expect(peer.lose(tooLong(), { id: 1, isResponse: true })).toBe(false);
+  });
+
+  it('is named by the calls that waited then and time out', async () => {
+    vi.useFakeTimers();
+    const { peer } = wire();
+    const before = peer.call('before', {}, { timeoutMs: 100 }).catch((error: Error) => error.message);
+    expect(peer.lose(tooLong(), undefined)).toBe(false);
+    const after = peer.call('after', {}, { timeoutMs: 100 }).catch((error: Error) => error.message);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await before).toMatch(
+      /within 100 ms; meanwhile a message was lost, maybe the answer: it exceeds 8/,
+    );
+    expect(await after).toMatch(/within 100 ms$/);
+    vi.useRealTimers();
+  });
+});
+
+describe('a flood of what is no message', () => {
+  it('is told by its first 32, and by how many there were', () => {
+    const { errors, receive } = wire();
+    for (let count = 0; count < 100; count++)
+      receive(count % 2 ? '{}' : '{"jsonrpc":"2.0","id":9,"result":{}}');
+    receive('{"jsonrpc":"2.0","method":"m"}');
+    expect(errors.slice(0, 32).every(({ message }) => !message.includes('more'))).toBe(true);
+    expect(errors.slice(32).map(({ message }) => message)).toEqual([
+      '"files" sent 32 more in a row that are no messages, or answer no request',
+      '"files" sent 36 more in a row that are no messages, or answer no request',
+    ]);
+  });
+
+  it('still has each of them answered that has an id', () => {
+    const answered: unknown[] = [];
+    const { receive } = wire({ onInvalid: (_reason, id) => answered.push(id) });
+    for (let id = 0; id < 100; id++) receive(`{"id":${id}}`);
+    expect(answered).toEqual(Array.from({ length: 100 }, (_, id) => id));
+  });
+
+  it('is given up after a million', () => {
+    const onFlood = vi.fn();
+    const { peer } = wire({ onFlood });
+    for (let count = 0; count < 1_000_000; count++) peer.receive({});
+    expect(onFlood).not.toHaveBeenCalled();
+    peer.receive({});
+    expect(onFlood).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'INVALID_MESSAGE' }));
+  });
+});
