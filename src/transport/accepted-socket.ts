@@ -26,8 +26,8 @@ export class AcceptedSocket implements Transport {
         this.#known = true;
         sink.message(value);
       },
-      error: (error) => {
-        if (this.#known) sink.error(error);
+      error: (error, lost) => {
+        if (this.#known) sink.error(error, lost);
         else this.#refuse(error);
       },
       close: (reason) => sink.close(this.#refusal ?? reason),

@@ -135,8 +135,8 @@ export class ProcessTransport implements Transport {
         this.#silent = false;
         if (this.#state !== 'closed') sink.message(value);
       },
-      error: (error) => {
-        if (this.#state !== 'closed') sink.error(error);
+      error: (error, lost) => {
+        if (this.#state !== 'closed') sink.error(error, lost);
       },
       close: (reason) => {
         if (this.#state === 'open') void this.#explainEnd(server, reason);
@@ -195,6 +195,11 @@ export class ProcessTransport implements Transport {
   /** The channel broke: says why, which is worth a moment's waiting, and ends what is left. */
   async #explainEnd(server: ServerProcess, cause: McpError | undefined): Promise<void> {
     this.#state = 'ending';
+    if (this.#stream?.isFlooded) {
+      void this.#stop(server);
+      this.#finish(cause);
+      return;
+    }
     const fault = server.stdin.writable ? 'closed its output' : 'stopped reading its input';
     void this.#stop(server);
     if (await server.exitsWithin(EXPLAIN_MS)) await resolvesWithin(this.#stderrEnded, STDERR_DRAIN_MS);

@@ -24,6 +24,10 @@ const STALLED_MS = 3000;
 const DRAIN_MS = 250;
 /** How long a closed socket waits for the other end to close it too: unread data would reset it and cost our last lines. */
 const LINGER_MS = 500;
+/** After this much work on what was read, in milliseconds, everything else gets its turn. */
+const MAX_BURST_MS = 5;
+/** Shorter chunks are not worth looking at the clock: who sends them is not ahead of us. */
+const LARGE_CHUNK_BYTES = 4096;
 
 export interface StreamOptions extends LineDecoderOptions {
   /** What is at the other end, for error messages. Default "stream". */
@@ -62,7 +66,9 @@ export function withDefaults(options: StreamOptions): Required<StreamOptions> {
  * Messages of one tick leave in one write. The streams belong to the transport from here on: whoever ends the
  * channel, the output is flushed and ended and the input destroyed.
  *
- * When the output breaks first, what the other end had sent by then is still delivered before the channel closes.
+ * When the output breaks first, what the other end had sent by then is still delivered before the channel closes. An end
+ * that sends 256 MiB without a message among them, or four times `maxLineBytes` where that is more, is given up with
+ * `TRANSPORT_FAILED`.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
  */
@@ -80,6 +86,10 @@ export class StreamTransport implements Transport {
   /** The input has ended, and the sink still sends. */
   #isHalfOpen = false;
   #failure: McpError | undefined;
+  #isFlooded = false;
+  /** Work on large chunks since the last rest. */
+  #burstMs = 0;
+  #isResting = false;
   #drainTimer: NodeJS.Timeout | undefined;
   #queue: string[] = [];
   #queuedChars = 0;
@@ -100,9 +110,10 @@ export class StreamTransport implements Transport {
         message: (value) => {
           if (this.#state !== 'closed') this.#sink?.message(value);
         },
-        error: (error) => {
-          if (this.#state !== 'closed') this.#sink?.error(error);
+        error: (error, lost) => {
+          if (this.#state !== 'closed') this.#sink?.error(error, lost);
         },
+        flood: (bytes) => this.#onFlood(bytes),
       },
       { maxLineBytes },
     );
@@ -127,9 +138,13 @@ export class StreamTransport implements Transport {
     this.#sink = sink;
     this.#input.on('end', () => this.#onInputEnd(sink));
     this.#input.on('data', (chunk: Buffer | string) => {
-      if (this.#state !== 'closed')
-        this.#decoder.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+      if (this.#state !== 'closed') this.#read(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
     });
+  }
+
+  /** Whether it ended because of all that was sent nothing was a message. */
+  get isFlooded(): boolean {
+    return this.#isFlooded;
   }
 
   send(message: JsonRpcMessage): void | Promise<void> {
@@ -153,6 +168,39 @@ export class StreamTransport implements Transport {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  #read(chunk: Buffer): void {
+    if (chunk.length < LARGE_CHUNK_BYTES) {
+      this.#decoder.push(chunk);
+      return;
+    }
+    const begun = performance.now();
+    this.#decoder.push(chunk);
+    this.#burstMs += performance.now() - begun;
+    if (this.#burstMs >= MAX_BURST_MS) this.#rest();
+  }
+
+  /** Many chunks may be read in one turn of the event loop: timers and other connections are not to wait for all. */
+  #rest(): void {
+    this.#burstMs = 0;
+    this.#isResting = true;
+    this.#input.pause();
+    setImmediate(() => {
+      this.#isResting = false;
+      this.#resume();
+    });
+  }
+
+  /** Reads on, unless there is a reason not to. */
+  #resume(): void {
+    if (!this.#isResting && !(this.#room && this.#pauseWhenFull)) this.#input.resume();
+  }
+
+  #onFlood(bytes: number): void {
+    this.#isFlooded = true;
+    const message = `Gave up "${this.name}": among the last ${bytes} bytes it sent there was no message`;
+    this.#end(new McpError('TRANSPORT_FAILED', message));
   }
 
   // A tick runs once every microtask is done: all that this turn of the event loop sends leaves in one write.
@@ -199,7 +247,7 @@ export class StreamTransport implements Transport {
     const room = this.#room;
     if (!room) return;
     this.#room = undefined;
-    if (this.#pauseWhenFull) this.#input.resume();
+    if (this.#pauseWhenFull) this.#resume();
     room.resolve();
   }
 

@@ -1,11 +1,13 @@
-import type { JsonRpcMessage, McpError, RequestId, SendOptions } from '../jsonrpc/index.ts';
+import type { JsonRpcMessage, LostMessage, McpError, RequestId, SendOptions } from '../jsonrpc/index.ts';
 
 /** Where a transport hands what arrives. The methods are called in order, synchronously, and never throw. */
 export interface TransportSink {
   /** One parsed value; whether it is a JSON-RPC message is for the peer to say. */
   message(value: unknown): void;
-  /** Something that cost one message or less: the transport goes on. */
-  error(error: McpError): void;
+  /**
+   * Something that cost one message or less: the transport goes on. `lost` says which message, where that is known.
+   */
+  error(error: McpError, lost?: LostMessage): void;
   /**
    * A request waits for credentials, or has got them: meanwhile it is not the other side that takes its time. Absent:
    * nobody asks.

@@ -51,11 +51,17 @@ describe('messages', () => {
     for (const text of ['a', 'b', 'c']) expect(await client.callTool('echo', { text })).toEqual(sent(text));
   });
 
-  it('that never end fail the call at its deadline, and cost one warning', async () => {
-    const { imported, codes } = await startPeer('never-ending-line', [], { maxLineBytes: 1024 * 1024 });
-    const { tool } = await imported({ callTimeoutMs: 1000 });
-    expect(await tool.call({})).toMatchObject({ isError: true, error: { kind: 'timeout' } });
+  it('that never end cost one warning, and in the end the connection', async () => {
+    const { client, codes } = await startPeer('never-ending-line', [], { maxLineBytes: 1024 * 1024 });
+    await expect(client.callTool('echo')).rejects.toThrow(
+      /among the last \d+ bytes it sent there was no message/,
+    );
     expect(codes()).toEqual(['LINE_TOO_LONG']);
+  });
+
+  it('that are none hold up no deadline, however many there are', async () => {
+    const junk = startPeer('junk-without-end', [], { probeTimeoutMs: 50, connectTimeoutMs: 100 });
+    await expect(junk).rejects.toMatchObject({ code: 'CONNECT_FAILED' });
   });
 
   it('that are requests in the stateless dialect are not answered, with a warning each', async () => {

@@ -58,12 +58,38 @@ describe('a server whose client sends what is no message', () => {
     expect(await client.next()).toMatchObject({ id: 2, result: { content: [{ text: 'b' }] } });
   });
 
-  it('refuses a line that is too long and reads the next one', async () => {
+  it.each([
+    ['before its long value', '{"jsonrpc":"2.0","id":1,"method":"', '"}\n'],
+    ['behind it', '{"method":"ping","params":{"text":"', '"},"jsonrpc":"2.0","id":1}\n'],
+  ])('refuses a request that is too long under its id, which stands %s', async (_where, begin, end) => {
     const client = new HostileClient();
     const piece = 'x'.repeat(1024 * 1024);
-    client.write('{"jsonrpc":"2.0","id":1,"method":"');
+    client.write(begin);
+    for (let written = 0; written < 65; written++) client.write(piece);
+    client.write(end);
+    await client.stillServes({
+      id: 1,
+      error: { code: -32600, message: expect.stringMatching(/maxLineBytes/) },
+    });
+  });
+
+  it('refuses a line that is too long without an id where none can be told, and reads the next one', async () => {
+    const client = new HostileClient();
+    const piece = 'x'.repeat(1024 * 1024);
+    client.write('{"jsonrpc":"2.0","method":"');
     for (let written = 0; written < 65; written++) client.write(piece);
     client.write('"}\n');
     await client.stillServes(refused(-32700));
+  });
+
+  it('tells of very many bad lines in a row only how many there were', async () => {
+    const client = new HostileClient();
+    client.write('{}\n'.repeat(1000));
+    for (let told = 0; told < 32; told++) expect(await client.next()).toMatchObject(refused(-32600));
+    client.write(JSON.stringify(call('known', 'echo', { text: 'x' })), '\n', 'y\n'.repeat(1000));
+    expect(await client.next()).toMatchObject({ id: 'known' });
+    for (let told = 0; told < 32; told++) expect(await client.next()).toMatchObject(refused(-32700));
+    const counted = { code: -32700, message: expect.stringMatching(/^Cannot read \d+ more lines in a row/) };
+    expect(await client.next()).toMatchObject({ error: counted });
   });
 });

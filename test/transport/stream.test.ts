@@ -438,3 +438,47 @@ describe('over the standard streams of a process', () => {
     expect(child.exitCode).toBe(0);
   });
 });
+
+describe('a long piece of work', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('on what was read lets everything else have its turn between two chunks', async () => {
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const input = new PassThrough({ highWaterMark: 1024 * 1024 });
+    const transport = new StreamTransport(input, new PassThrough());
+    const heard: string[] = [];
+    const allRead = new Promise<void>((resolve) => {
+      void transport.start({
+        message: () => {
+          heard.push('message');
+          now += 4;
+          if (heard.filter((each) => each === 'message').length === 6) resolve();
+        },
+        error: () => {},
+        close: () => {},
+      });
+    });
+    input.on('pause', () => setImmediate(() => heard.push('turn')));
+    for (let sent = 0; sent < 6; sent++) input.write(`{"x":"${'x'.repeat(5000)}"}\n`);
+    await allRead;
+    const [message, turn] = ['message', 'turn'];
+    expect(heard).toEqual([message, message, turn, message, message, turn, message, message]);
+    await transport.close();
+  });
+
+  it('of junk ends the connection when there is too much of it', async () => {
+    const input = new PassThrough();
+    const { sink } = await startOn(input, new PassThrough(), { name: 'yes' });
+    const piece = Buffer.alloc(1024 * 1024, 'x');
+    while (sink.closes.length === 0) if (!input.write(piece)) await tick();
+    expect(sink.closes).toMatchObject([
+      {
+        code: 'TRANSPORT_FAILED',
+        message: expect.stringMatching(/^Gave up "yes": among the last \d+ bytes/),
+      },
+    ]);
+  });
+});

@@ -49,6 +49,10 @@ export class Connection implements DialectChannel {
       onNotification: (notification) => this.#onNotification(notification),
       onAbandon: (call) => this.#onAbandon(call),
       onBatch: (items) => this.#onBatch(items),
+      onFlood: (error) => {
+        this.#onClose(error);
+        void transport.close();
+      },
       onError: (error) => hooks.warning(error),
     });
   }
@@ -67,7 +71,9 @@ export class Connection implements DialectChannel {
       if (signal?.aborted) throw signal.reason;
       await transport.start({
         message: (value) => connection.peer.receive(value),
-        error: (error) => hooks.warning(error),
+        error: (error, lost) => {
+          if (!connection.peer.lose(error, lost)) hooks.warning(error);
+        },
         waiting: (id, isWaiting) => connection.peer.hold(id, isWaiting),
         close: (reason) => connection.#onClose(reason),
       });

@@ -8,6 +8,7 @@ import {
   type JsonRpcNotification,
   type JsonRpcRequest,
   type JsonRpcResponse,
+  type LostMessage,
   McpError,
   PARSE_ERROR,
   Peer,
@@ -88,6 +89,10 @@ export class ServerConnection implements Carrier {
       onAbandon: ({ id, reason }) => this.#onAbandon(id, reason),
       onBatch: (items) => this.#onBatch(items),
       onInvalid: (reason, id) => this.#refuse(reason, id),
+      onFlood: (error) => {
+        core.report(error);
+        void this.#end();
+      },
       onError: (error) => core.report(error),
       maxInbound: core.settings.maxConcurrentRequests,
     });
@@ -158,7 +163,7 @@ export class ServerConnection implements Carrier {
     try {
       await this.#transport.start({
         message: (value) => this.#onMessage(value),
-        error: (error) => this.#onUnreadable(error),
+        error: (error, lost) => this.#onUnreadable(error, lost),
         end: () => void this.#finish(),
         close: () => void this.#end(),
       });
@@ -244,9 +249,9 @@ export class ServerConnection implements Carrier {
     if (sent) sent.catch(() => {});
   }
 
-  #onUnreadable(error: McpError): void {
+  #onUnreadable(error: McpError, lost: LostMessage | undefined): void {
     this.#core.report(error);
-    this.#send(undefined, PARSE_ERROR, error.message);
+    if (!this.#peer.lose(error, lost)) this.#send(undefined, PARSE_ERROR, error.message);
   }
 
   #onBatch(items: readonly unknown[]): void {
