@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -256,7 +257,7 @@ describe('an answer over a stream', () => {
     vi.useRealTimers();
   });
 
-  /** What the server writes to a call of `handler`, by the turns of the event loop, and in the end after some time. */
+  /** What the server writes at once to a call of `handler`, and after some time. */
   async function written(handler: (context: RequestContext) => unknown) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const server = new McpServer(INFO);
@@ -269,7 +270,7 @@ describe('an answer over a stream', () => {
     const { params } = call(1);
     const _meta = { ...params._meta, progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'info' };
     input.write(`${JSON.stringify({ ...call(1), params: { ...params, _meta } })}\n`);
-    for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
+    await once(output, 'readable');
     const atOnce = String(output.read());
     await vi.advanceTimersByTimeAsync(10);
     const later = output.read();
