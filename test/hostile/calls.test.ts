@@ -60,7 +60,7 @@ describe('a call of an imported tool', () => {
     const { imported, stderr } = await startPeer('asks-without-end');
     const { tool } = await imported();
     expect(await tool.call({})).toMatchObject(failed('execution', 'INPUT_REQUIRED'));
-    expect(stderr).toEqual(['round 1']);
+    await expect.poll(() => stderr).toEqual(['round 1']);
   });
 
   it.each([
@@ -73,7 +73,7 @@ describe('a call of an imported tool', () => {
     });
     const { tool } = await imported();
     expect(await tool.call({})).toMatchObject(failed('execution', 'ROUNDS_EXCEEDED'));
-    expect(stderr).toEqual(['round 1', 'round 2', 'round 3', 'round 4']);
+    await expect.poll(() => stderr).toEqual(['round 1', 'round 2', 'round 3', 'round 4']);
   });
 
   it.each([
