@@ -117,7 +117,7 @@ export type { PromptReturn, ResourceReturn, ToolReturn } from './server/results.
 export { McpServer } from './server/server.ts';
 export { serveSocket } from './server/socket.ts';
 export { type ServeStdioOptions, type StdioServer, serveStdio } from './server/stdio.ts';
-export type { ToolDeclaration, ToolHandler, ToolSource } from './server/tools.ts';
+export type { StructuredReturn, ToolDeclaration, ToolHandler, ToolSource } from './server/tools.ts';
 export type { UriVariables } from './server/uri-matcher.ts';
 export type { UriValues } from './server/uri-parts.ts';
 export type { TemplateVariables } from './server/uri-template.ts';

@@ -14,7 +14,7 @@ import type {
   TemplateReader,
 } from './resources.ts';
 import { StatelessDialect } from './stateless.ts';
-import type { ToolDeclaration, ToolHandler, ToolSource } from './tools.ts';
+import type { StructuredReturn, ToolDeclaration, ToolHandler, ToolSource } from './tools.ts';
 import type { TemplateVariables } from './uri-template.ts';
 
 /** What carriers other than a channel need of a server. */
@@ -75,7 +75,10 @@ export class McpServer {
   tool<
     const Input extends SchemaLike = { readonly type: 'object' },
     const Output extends SchemaLike = SchemaLike,
-  >(declaration: ToolDeclaration<Input, Output>, handler: ToolHandler<InferOutput<Input>>): () => void {
+  >(
+    declaration: ToolDeclaration<Input, Output>,
+    handler: ToolHandler<InferOutput<Input>, StructuredReturn<NoInfer<Output>>>,
+  ): () => void {
     // Sound: the handler gets only what was checked against the schema that its argument's type follows from.
     return this.#core.tools.add(declaration, handler as ToolHandler);
   }

@@ -6,6 +6,7 @@ import type { RevisionTraits } from '../revisions.ts';
 import {
   type Checked,
   checkValue,
+  type InferInput,
   isStandardSchema,
   type SchemaLike,
   toJsonSchema,
@@ -30,10 +31,27 @@ import { Shelf } from './shelf.ts';
  * for the client's model to read: no place for secrets. An {@link RpcError} travels as it is, and a {@link BearerChallenge}
  * asks the client for another token.
  */
-export type ToolHandler<Args = JsonObject> = (
+export type ToolHandler<Args = JsonObject, Return = ToolReturn> = (
   args: Args,
   context: RequestContext,
-) => ToolReturn | Promise<ToolReturn>;
+) => Return | Promise<Return>;
+
+/**
+ * What a tool may return. Where its output schema tells a type, that is structured content of it, or a result that is an
+ * error; a schema that is only known as one tells none.
+ */
+export type StructuredReturn<Output extends SchemaLike> = string extends keyof Output
+  ? ToolReturn
+  : SchemaLike extends Output
+    ? ToolReturn
+    :
+        | (Omit<Partial<CallToolResult>, 'structuredContent'> & {
+            structuredContent: Structured<InferInput<Output>>;
+          })
+        | (Partial<CallToolResult> & { isError: true });
+
+/** Any object may be an object of any members, also one of an interface, which has no index. */
+type Structured<Value> = JsonObject extends Value ? unknown : Value;
 
 /**
  * Tools that are not registered one by one but looked up whenever a client lists or calls: a live collection kept

@@ -131,6 +131,35 @@ describe.each(BOTH)('the arguments of a tool, in revision %s,', (revision) => {
 describe.each(BOTH)('the structured output of a tool, in revision %s,', (revision) => {
   const outputSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const;
 
+  it('is known to the compiler', async () => {
+    interface Weather {
+      degrees: number;
+    }
+    const weather: Weather = { degrees: 21 };
+    const open: { type: 'object' } = { type: 'object' };
+    const server = new McpServer(INFO);
+    server.tool({ name: 'plain', outputSchema }, async () => ({ structuredContent: { n: 1 } }));
+    // @ts-expect-error: n is a number.
+    server.tool({ name: 'wrong', outputSchema }, () => ({ structuredContent: { n: '1' } }));
+    // @ts-expect-error: a text alone is no structured content.
+    server.tool({ name: 'text', outputSchema }, () => 'text');
+    server.tool({ name: 'library', outputSchema: z.object({ n: z.number().default(2) }) }, () => ({
+      structuredContent: {},
+    }));
+    server.tool({ name: 'open', outputSchema: open }, () => ({ structuredContent: weather }));
+    server.tool({ name: 'fails', outputSchema }, (_args, { signal }) =>
+      signal.aborted ? { structuredContent: { n: 1 } } : { content: [], isError: true },
+    );
+    server.tool({ name: 'none' }, () => 'text');
+    const client = await WireClient.speak(server, revision);
+    const failed: string[] = [];
+    for (const name of ['plain', 'wrong', 'text', 'library', 'open', 'fails', 'none']) {
+      const { isError } = await client.result('tools/call', { name });
+      if (isError) failed.push(name);
+    }
+    expect(failed).toEqual(['wrong', 'text', 'fails']);
+  });
+
   it('is checked against its schema, and a tool that breaks its word fails', async () => {
     const errors: McpError[] = [];
     const server = new McpServer({ ...INFO, onError: (error) => errors.push(error) });
@@ -142,7 +171,7 @@ describe.each(BOTH)('the structured output of a tool, in revision %s,', (revisio
     };
     for (const [name, returned] of Object.entries(returns)) {
       // Sound where types hold; the point is what happens when they do not.
-      server.tool({ name, outputSchema }, () => returned as string);
+      server.tool({ name, outputSchema }, () => returned as { structuredContent: { n: number } });
     }
     const client = await WireClient.speak(server, revision);
     const called = (name: string) => client.result('tools/call', { name });

@@ -160,3 +160,12 @@ it('answers a message that is no JSON with a parse error', async () => {
   expect(JSON.parse(String(data))).toMatchObject({ jsonrpc: '2.0', error: { code: -32700 } });
   socket.terminate();
 });
+
+describe('a listener of a server by WebSocket', () => {
+  it('of its own is known to have an address', async () => {
+    const own = await serveWebSocket(echoing());
+    listener = own;
+    const url: string = own.url;
+    expect(url).toMatch(/^ws:/);
+  });
+});
