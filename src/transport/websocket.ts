@@ -1,5 +1,6 @@
 import type { Agent } from 'node:http';
 import type { JsonRpcMessage } from '../jsonrpc/index.ts';
+import { assertObject } from '../jsonrpc/option.ts';
 import { NORMAL_CLOSURE } from './close-code.ts';
 import { Dial } from './dial.ts';
 import type { HeaderMap } from './http/round-trip.ts';
@@ -55,6 +56,7 @@ export class WebSocketTransport implements Transport {
   constructor(url: string | URL, options: WebSocketOptions = {}) {
     const { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
     this.#url = readUrl(url);
+    if (typeof options.headers !== 'function') assertObject('headers', options.headers);
     this.#options = options;
     this.#limits = readChannelLimits(options, DEFAULT_LIMITS);
     this.name = options.name ?? `${this.#url.protocol}//${this.#url.host}${this.#url.pathname}`;

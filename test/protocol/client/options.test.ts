@@ -80,6 +80,11 @@ describe('the options of a client', () => {
       () => http({ authorizer: 'secret' }),
       'authorizer must be an authorizer, such as bearer(token) or oauth(…) gives, not a string',
     ],
+    [
+      'headers of a WebSocket',
+      () => McpClient.webSocket('ws://127.0.0.1:9/', { headers: 'x' as Any }),
+      'headers must be an object, not a string',
+    ],
     ['pooling', () => http({ pooling: 'no' }), 'pooling must be "auto", true or false, not "no"'],
     [
       'socket()',
