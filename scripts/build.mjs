@@ -1,7 +1,7 @@
 // Makes dist/ from src/ from nothing, so that no file of an earlier build ships: the types file by file, the code as one
 // file a floor. More than a hundred files take several times as long to import as these few.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
@@ -10,6 +10,8 @@ const FLOORS = ['jsonrpc', 'transport', 'protocol', 'bridge'];
 /** Runs as soon as it is imported, in a thread of its own. */
 const WORKER = 'plugin-worker';
 const ENTRIES = ['index', ...FLOORS.map((floor) => `${floor}/index`), `bridge/${WORKER}`, 'cli'];
+/** Built in: it is small, and being CommonJS it would take as long to load as the floor that needs it. */
+const BUILT_IN = 'fast-json-stable-stringify';
 // By path: two TypeScript versions are installed, and node_modules/.bin/tsc can be only one of them.
 const compiler = `${root}node_modules/typescript/bin/tsc`;
 
@@ -27,12 +29,13 @@ async function compileCode() {
   const bundle = await rolldown({
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, `${root}src/${entry}.ts`])),
     platform: 'node',
-    external: /^[^./]/,
+    external: new RegExp(`^(?!${BUILT_IN}$)[^./]`),
     tsconfig: `${root}tsconfig.json`,
     plugins: [{ name: 'ascii', generateBundle: writeAscii }],
   });
   await bundle.write({
     dir: `${root}dist`,
+    banner: ({ moduleIds }) => (moduleIds.some((id) => id.includes(BUILT_IN)) ? license() : ''),
     entryFileNames: '[name].js',
     chunkFileNames: '[name]/[name].js',
     codeSplitting: {
@@ -40,6 +43,10 @@ async function compileCode() {
     },
   });
   await bundle.close();
+}
+
+function license() {
+  return `/*! ${BUILT_IN}\n${readFileSync(`${root}node_modules/${BUILT_IN}/LICENSE`, 'utf8').trim()}\n*/`;
 }
 
 /** One character beyond ASCII makes V8 keep, and read, the whole file with two bytes a character. */
