@@ -257,7 +257,8 @@ export class StreamTransport implements Transport {
       this.#isHalfOpen = true;
       sink.end();
     } else {
-      this.#end(closed(`"${this.name}" closed its output`));
+      const event = Object.is(this.#input, this.#output) ? 'ended the connection' : 'closed its output';
+      this.#end(closed(`"${this.name}" ${event}`));
     }
   }
 
