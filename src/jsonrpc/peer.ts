@@ -138,6 +138,8 @@ export class Peer {
   readonly #abandoned = new Set<RequestId>();
   /** What was no message, or answered nothing, since the last good one. */
   readonly #faults = new FaultRun();
+  /** How many pending calls have a deadline: for them alone the timer keeps the process alive. */
+  #withDeadline = 0;
   #nextId = 1;
   /** Handlers whose promise is not settled yet, those of cancelled requests included. */
   #running = 0;
@@ -211,6 +213,7 @@ export class Peer {
         unread: undefined,
       };
       this.#pending.set(id, call);
+      if (hasDeadline(call)) this.#withDeadline++;
       if (signal) this.#watch(signal, call);
       this.#armTimer(deadline, now);
       this.#sendRequest(call, params, options);
@@ -605,8 +608,7 @@ export class Peer {
   #settle(call: PendingCall): void {
     this.#pending.delete(call.id);
     if (call.signal) this.#unwatch(call.signal, call);
-    // An armed timer must not keep the process alive once nothing waits for it.
-    if (this.#pending.size === 0) this.#timer?.unref();
+    if (hasDeadline(call) && --this.#withDeadline === 0) this.#timer?.unref();
   }
 
   #watch(signal: AbortSignal, call: PendingCall): void {
@@ -640,7 +642,7 @@ export class Peer {
 
   #armTimer(at: number, now: number): void {
     if (at >= this.#timerAt) {
-      if (this.#pending.size === 1) this.#timer?.ref();
+      if (this.#withDeadline === 1) this.#timer?.ref();
       return;
     }
     clearTimeout(this.#timer);
@@ -696,6 +698,10 @@ export class Peer {
   #report(code: McpError['code'], message: string, cause?: unknown): void {
     this.#options.onError(new McpError(code, message, cause === undefined ? undefined : { cause }));
   }
+}
+
+function hasDeadline({ timeoutMs, maxTimeoutMs }: PendingCall): boolean {
+  return timeoutMs < Number.POSITIVE_INFINITY || maxTimeoutMs < Number.POSITIVE_INFINITY;
 }
 
 function abortedError(method: string, name: string, signal: AbortSignal): McpError {

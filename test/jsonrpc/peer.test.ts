@@ -1226,6 +1226,30 @@ describe('the process', () => {
     });
   }
 
+  it('ends while the timer of an answered call is armed, and a call waits that has no deadline', () => {
+    const printed = run(`
+      const peer = new Peer({ name: 'x', send: () => {}, onError: () => {} });
+      const answered = peer.call('m', undefined, { timeoutMs: 3600000 });
+      peer.receive({ jsonrpc: '2.0', id: 1, result: {} });
+      await answered;
+      peer.call('m', undefined, { timeoutMs: Infinity });
+      console.log('waits');
+    `);
+    expect(printed).toBe('waits\n');
+  });
+
+  it('waits for the deadline of a call beside one that has none', () => {
+    const printed = run(`
+      const peer = new Peer({ name: 'x', send: () => {}, onError: () => {} });
+      peer.call('m', undefined, { timeoutMs: Infinity });
+      const answered = peer.call('m', undefined, { timeoutMs: 100 });
+      peer.receive({ jsonrpc: '2.0', id: 2, result: {} });
+      await answered;
+      await peer.call('m', undefined, { timeoutMs: 200 }).catch(({ code }) => console.log(code));
+    `);
+    expect(printed).toBe('TIMEOUT\n');
+  });
+
   it('ends while the timer of an answered call is armed', () => {
     const printed = run(`
       const peer = new Peer({ name: 'x', send: () => {}, onError: () => {} });
