@@ -16,7 +16,8 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const SHIPPED = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/[\w-]+\.md|dist\/.+(\.js|\.d\.ts))$/;
+const SHIPPED =
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/[\w/-]+\.(md|svg)|dist\/.+(\.js|\.d\.ts))$/;
 const REQUIRED = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts'];
 const NPM_INSTALL = [
   'install',
