@@ -1,10 +1,10 @@
-import { Buffer, constants } from 'node:buffer';
+import { type Buffer, constants } from 'node:buffer';
 import { McpError } from './error.ts';
 import { FaultRun } from './fault-run.ts';
 import { HEAD_CHARS, LongLine, type LostMessage } from './lost-message.ts';
 import { positive } from './option.ts';
 import { preview } from './preview.ts';
-import { decodeUtf8, Utf8Text } from './utf8-text.ts';
+import { decodeUtf8, Utf8Text, viewOf } from './utf8-text.ts';
 
 /** Receives what a {@link LineDecoder} reads, in the order of the bytes. No method may throw. */
 export interface LineSink {
@@ -65,7 +65,7 @@ export class LineDecoder {
   /** The line that is skipped. */
   #long: LongLine | undefined;
   /** Bad lines since the last message. */
-  readonly #faults = new FaultRun();
+  readonly #faults = new FaultRun((lines) => this.#reportMore(lines));
   /** What came since the last message, in chunks that are not small: those are no flood. */
   #idleBytes = 0;
   #atStart = true;
@@ -94,7 +94,7 @@ export class LineDecoder {
     if (this.#line.byteLength > 0) this.#finishLine();
     if (this.#long?.isUndecided) this.#reportTooLong(undefined);
     this.#long = undefined;
-    this.#endFaults();
+    this.#faults.end();
   }
 
   #pushSmall(chunk: Uint8Array): void {
@@ -206,21 +206,21 @@ export class LineDecoder {
       this.#reportNotJson(text, cause);
       return;
     }
-    if (this.#faults.length > 0) this.#endFaults();
+    this.#faults.end();
     this.#idleBytes = 0;
     this.#sink.message(value);
   }
 
   #reportNotJson(text: string, cause: unknown): void {
     if (BLANK.test(text)) return;
-    if (this.#countFault()) return;
+    if (this.#faults.count()) return;
     const message = `Cannot read a line: it is not JSON: ${preview(text)}`;
     this.#sink.error(new McpError('INVALID_JSON', message, { cause }));
   }
 
   #reportNotUtf8(text: string): void {
     this.#atStart = false;
-    if (this.#countFault()) return;
+    if (this.#faults.count()) return;
     this.#sink.error(new McpError('INVALID_UTF8', `Cannot read a line: it is not UTF-8: ${preview(text)}`));
   }
 
@@ -229,22 +229,7 @@ export class LineDecoder {
     this.#sink.error(new McpError('LINE_TOO_LONG', message), lost);
   }
 
-  /** False when the fault is to be told by itself. */
-  #countFault(): boolean {
-    if (this.#faults.tellsNext) {
-      this.#faults.told();
-      return false;
-    }
-    this.#reportMore(this.#faults.counted());
-    return true;
-  }
-
-  #endFaults(): void {
-    this.#reportMore(this.#faults.end());
-  }
-
   #reportMore(lines: number): void {
-    if (lines === 0) return;
     this.#sink.error(
       new McpError('INVALID_JSON', `Cannot read ${lines} more lines in a row: they are not JSON`),
     );
@@ -255,10 +240,6 @@ export class LineDecoder {
     this.#idleBytes = Number.NEGATIVE_INFINITY;
     this.#sink.flood?.(bytes);
   }
-}
-
-function viewOf(chunk: Uint8Array): Buffer {
-  return chunk instanceof Buffer ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
 /**

@@ -137,7 +137,7 @@ export class Peer {
   readonly #inbound = new Map<RequestId, Inbound>();
   readonly #abandoned = new Set<RequestId>();
   /** What was no message, or answered nothing, since the last good one. */
-  readonly #faults = new FaultRun();
+  readonly #faults = new FaultRun((messages) => this.#reportMore(messages));
   /** How many pending calls have a deadline: for them alone the timer keeps the process alive. */
   #withDeadline = 0;
   #nextId = 1;
@@ -242,11 +242,11 @@ export class Peer {
     const classified = classify(value);
     switch (classified.kind) {
       case 'request':
-        this.#endFaults();
+        this.#faults.end();
         this.#onRequest(classified.message);
         return;
       case 'notification':
-        this.#endFaults();
+        this.#faults.end();
         this.#onNotification(classified.message);
         return;
       case 'result':
@@ -384,7 +384,7 @@ export class Peer {
       this.#onUnknownResponse(message.id);
       return;
     }
-    this.#endFaults();
+    this.#faults.end();
     this.#settle(call);
     call.resolve(message.result);
   }
@@ -403,7 +403,7 @@ export class Peer {
       this.#onUnknownResponse(id);
       return;
     }
-    this.#endFaults();
+    this.#faults.end();
     this.#settle(call);
     call.reject(new RpcError(code, message, data));
   }
@@ -455,20 +455,10 @@ export class Peer {
   /** False when the fault is to be told by itself. */
   #countFault(): boolean {
     if (this.#faults.length === MAX_FAULTS) this.#giveUp();
-    if (this.#faults.tellsNext) {
-      this.#faults.told();
-      return false;
-    }
-    this.#reportMore(this.#faults.counted());
-    return true;
-  }
-
-  #endFaults(): void {
-    if (this.#faults.length > 0) this.#reportMore(this.#faults.end());
+    return this.#faults.count();
   }
 
   #reportMore(messages: number): void {
-    if (messages === 0) return;
     this.#report(
       'INVALID_MESSAGE',
       `"${this.#options.name}" sent ${messages} more in a row that are no messages, or answer no request`,

@@ -2,7 +2,7 @@ import { Buffer, constants } from 'node:buffer';
 import { McpError } from './error.ts';
 import { positive } from './option.ts';
 import { preview } from './preview.ts';
-import { decodeUtf8, Utf8Text } from './utf8-text.ts';
+import { decodeUtf8, Utf8Text, viewOf } from './utf8-text.ts';
 
 /** One event that carries data. */
 export interface SseEvent {
@@ -108,7 +108,7 @@ export class SseDecoder {
     if (chunk.length === 0) return;
     const start = this.#markSeen >= 0 ? this.#skipMark(chunk) : 0;
     if (chunk.length - start <= SMALL_CHUNK_BYTES) this.#pushSmall(chunk, start);
-    else this.#pushLarge(view(chunk), start);
+    else this.#pushLarge(viewOf(chunk), start);
   }
 
   /**
@@ -187,7 +187,7 @@ export class SseDecoder {
     const isFree = !this.#skipping && this.#line.byteLength + this.#dataBytes < this.#maxEventBytes;
     // In range: the caller's loop ends there.
     if (isFree && this.#line.pushByte(chunk[at] as number)) this.#isBlank = false;
-    else this.#hold(view(chunk), at, at + 1);
+    else this.#hold(viewOf(chunk), at, at + 1);
   }
 
   #hold(bytes: Buffer, start: number, end: number): void {
@@ -331,10 +331,6 @@ export function encodeEvent(fields: SseFields): string {
 function oneLine(name: string, value: string): string {
   if (LINE_END.test(value)) throw new TypeError(`${name} of an event must be one line`);
   return value;
-}
-
-function view(chunk: Uint8Array): Buffer {
-  return chunk instanceof Buffer ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
 /** The value behind a colon, without the one space that may follow it. */

@@ -120,3 +120,8 @@ function charBytes(first: number): number {
   if (first >= 0xf0) return 4;
   return first >= 0xe0 ? 3 : 2;
 }
+
+/** The same bytes, seen as a Buffer. */
+export function viewOf(chunk: Uint8Array): Buffer {
+  return chunk instanceof Buffer ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
